@@ -6,7 +6,8 @@ type Listener = (message: LoggingMessageParams) => void
 
 /** Passes the log messages of one server on to the calls that they belong to. */
 export class CallLogs {
-  readonly #listeners = new Set<Listener>()
+  /** All calls, also those that want no messages: a message could belong to them. */
+  readonly #calls = new Set<CallLog>()
   /** The last message on the stream of a call, and the listener of that call. */
   #onStream: { readonly params: unknown; readonly listener: Listener } | undefined
   /** The server does not have to send log messages until a call wants them. */
@@ -14,16 +15,23 @@ export class CallLogs {
   /** Receives messages while there is no call. */
   onIdle: Listener | undefined
 
-  /** @returns What to pass with the request of the call, and how to stop listening. */
-  listen(client: Client, listener: Listener): CallLog {
-    this.attach(client)
-    this.#listeners.add(listener)
-    return {
-      onNotification: ({ params }) => {
-        this.#onStream = { params, listener }
-      },
-      stop: () => this.#listeners.delete(listener),
+  /**
+   * @param listener Undefined if the call wants no messages.
+   * @returns What to pass with the request of the call, and how to stop listening.
+   */
+  listen(client: Client, listener: Listener | undefined): CallLog {
+    const call: CallLog = {
+      listener,
+      stop: () => this.#calls.delete(call),
+      ...(listener && {
+        onNotification: ({ params }) => {
+          this.#onStream = { params, listener }
+        },
+      }),
     }
+    if (listener) this.attach(client)
+    this.#calls.add(call)
+    return call
   }
 
   /** Receives the log messages of this client from now on. */
@@ -35,9 +43,9 @@ export class CallLogs {
 
   /** A message on a channel that all calls share could belong to any of them, so it is passed on only if there is one. */
   #received(message: LoggingMessageParams): void {
-    const [only, another] = this.#listeners
+    const [only, another] = this.#calls
     if (this.#onStream?.params === message) this.#onStream.listener(message)
-    else if (only && !another) only(message)
+    else if (only && !another) only.listener?.(message)
     else if (!only) this.onIdle?.(message)
     this.#onStream = undefined
   }
@@ -45,6 +53,7 @@ export class CallLogs {
 
 /** The log messages of one call. */
 export interface CallLog {
-  onNotification(notification: RpcNotification): void
+  readonly listener: Listener | undefined
+  readonly onNotification?: (notification: RpcNotification) => void
   stop(): void
 }

@@ -239,9 +239,14 @@ export class Host {
     return this.#connections.unknown().length === 0 ? undefined : this.#ready().then(() => {})
   }
 
-  /** @internal Whether the definitions of a server are known. */
-  hasDefinitions(id: string): boolean {
-    return this.#connections.get(id).definitions !== undefined
+  /** @internal Whether the definitions of a server are not known, but could be. */
+  lacksDefinitions(id: string): boolean {
+    return this.#connections.unknown().some(({ server }) => server.id === id)
+  }
+
+  /** @internal Connects a server, unless it is held, or left alone after a failure. */
+  async prepareServer(id: string): Promise<void> {
+    await this.#connections.use(id, async () => {})
   }
 
   /** @internal The tool with this name among those that are known now. */
@@ -358,7 +363,8 @@ export class Host {
     { server, ...options }: HostRequestOptions & { server?: string | undefined } = {},
   ): Promise<() => Promise<void>> {
     const id = server ?? (await this.#owner.findResource(uri))
-    const owner = this.standsAlone(id) ? this.#owner : this
+    const isPersonal = this.#session.authFor?.(id) !== undefined
+    const owner = !isPersonal && this.standsAlone(id) ? this.#owner : this
     const connection = owner.#connections.get(id)
     const action = { kind: 'resource', server: connection.server, uri } as const
     await this.#consent.require(action, this.#inspect({ uri }, id), contextOf(options))

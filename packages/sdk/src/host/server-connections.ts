@@ -1,7 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { CallOptions } from '../era/client.ts'
 import { McpError } from '../errors.ts'
-import type { RpcNotification } from '../jsonrpc/message.ts'
 import type { LoggingLevel, LoggingMessageParams } from '../protocol/logging.ts'
 import type { Emitter } from '../util/emitter.ts'
 import type { ActionServer } from './action.ts'
@@ -80,12 +79,12 @@ export class ServerConnections {
   ): Promise<T> {
     const own = this.get(id)
     const run = async (connection: ServerConnection, client: Client, send: CallOptions): Promise<T> => {
-      const log = relayed?.onLog && relayed.logLevel ? connection.logs.listen(client, relayed.onLog) : undefined
-      const onNotification = log && ((notification: RpcNotification) => log.onNotification(notification))
+      const log = connection.logs.listen(client, relayed?.logLevel && relayed.onLog)
+      const { onNotification } = log
       try {
         return await work({ connection, client, send: { ...send, ...(onNotification && { onNotification }) } })
       } finally {
-        log?.stop()
+        log.stop()
       }
     }
     const isPersonal = this.#options.session.authFor?.(id) !== undefined
@@ -95,15 +94,13 @@ export class ServerConnections {
         // The server may have been replaced by one of an earlier revision.
         if (!client.rules?.multiRoundTrip) return undefined
         return {
-          value: await run(shared, client, {
-            input: own.inputFor(relayed?.origin, relayed?.exchange),
-            logLevel: relayed?.logLevel,
-          }),
+          value: await run(shared, client, sendFor(own, relayed)),
         }
       }, signal)
       if (done) return done.value
     }
     return own.use(async (client) => {
+      if (relayed && client.rules?.multiRoundTrip) return run(own, client, sendFor(own, relayed))
       if (relayed?.statesLogLevel && relayed.logLevel) await own.lowerLogLevel(client, relayed.logLevel)
       return run(own, client, {})
     }, signal)
@@ -272,6 +269,11 @@ export class ServerConnections {
     if (event) parts.audit?.append({ event, server: id, caller: session.caller, details })
     events.emit('server', { id, state, ...(error !== undefined && { error }) })
   }
+}
+
+/** What a request that stands alone says about its caller, so that its questions reach the call that caused them. */
+function sendFor(own: ServerConnection, relayed: RelayedOptions | undefined): CallOptions {
+  return { input: own.inputFor(relayed?.origin, relayed?.exchange), logLevel: relayed?.logLevel }
 }
 
 const auditEvents: Partial<Record<ServerState, 'connected' | 'disconnected' | 'connect-failed'>> = {

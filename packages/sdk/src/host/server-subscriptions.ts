@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import { ResourceStream } from './resource-stream.ts'
 
 /** A subscribed resource, or a part of it, changed. */
 export interface ResourceUpdate {
@@ -21,7 +22,11 @@ export interface ServerSubscriptionsOptions {
 export class ServerSubscriptions {
   readonly #options: ServerSubscriptionsOptions
   readonly #listeners = new Map<string, Set<Listener>>()
+  /** What the server of this connection was told, and the requests that tell it: for one URI, one at a time. */
+  #subscribed = new Set<string>()
+  #requests = new Map<string, Promise<void>>()
   #client: Client | undefined
+  #stream: ResourceStream | undefined
   /** Whether a connection was lost since the first subscription, so that updates may be missing. */
   #hasGap = false
 
@@ -40,7 +45,7 @@ export class ServerSubscriptions {
     const listeners = this.#listeners.get(uri) ?? new Set()
     this.#listeners.set(uri, listeners.add(listener))
     try {
-      await this.#options.use((client) => client.subscribeResource(uri))
+      await this.#options.use((client) => this.#tell(client, uri))
     } catch (error) {
       await this.#remove(uri, listener)
       throw error
@@ -51,10 +56,14 @@ export class ServerSubscriptions {
   /** A connection was opened. Subscriptions ended with the one before. */
   connected(client: Client): void {
     this.#client = client
+    this.#subscribed = new Set()
+    this.#requests = new Map()
     const { onError } = this.#options
+    const wanted = () => this.#listeners.keys()
+    this.#stream = client.rules?.multiRoundTrip ? new ResourceStream({ client, wanted, onError }) : undefined
     client.on('resourceUpdated', ({ uri }) => this.#updated(uri))
     client.on('updatesMissed', () => this.#updateAll())
-    for (const uri of this.#listeners.keys()) client.subscribeResource(uri).catch(onError)
+    for (const uri of this.#listeners.keys()) this.#tell(client, uri).catch(onError)
     if (this.#hasGap) this.#updateAll()
     this.#hasGap = false
   }
@@ -70,8 +79,37 @@ export class ServerSubscriptions {
     listeners?.delete(listener)
     if (listeners?.size !== 0) return
     this.#listeners.delete(uri)
-    await this.#client?.unsubscribeResource(uri).catch(this.#options.onError)
+    if (this.#client) await this.#tell(this.#client, uri).catch(this.#options.onError)
     if (this.isEmpty) this.#options.onEmpty()
+  }
+
+  /** Tells the server whether there are listeners. Two requests at a time could be handled in the wrong order. */
+  async #tell(client: Client, uri: string): Promise<void> {
+    if (client === this.#client && this.#stream) return this.#stream.update(uri)
+    const requests = this.#requests
+    const before = requests.get(uri)
+    const request = before ? before.catch(() => {}).then(() => this.#request(client, uri)) : this.#request(client, uri)
+    requests.set(uri, request)
+    try {
+      await request
+    } finally {
+      if (requests.get(uri) === request) requests.delete(uri)
+    }
+  }
+
+  async #request(client: Client, uri: string): Promise<void> {
+    // A newer connection has told its server about all subscriptions.
+    if (client !== this.#client) return
+    const subscribed = this.#subscribed
+    const isWanted = this.#listeners.has(uri)
+    if (isWanted === subscribed.has(uri)) return
+    if (isWanted) {
+      await client.subscribeResource(uri)
+      subscribed.add(uri)
+    } else {
+      subscribed.delete(uri)
+      await client.unsubscribeResource(uri)
+    }
   }
 
   /** 2025-11-25 resources: the updated resource may be a part of the subscribed one. */

@@ -46,6 +46,7 @@ export class Server {
   readonly #dispatch: Dispatch
   readonly #receiver: Receiver
   readonly #links = new DenseSet<Link>()
+  #onClosed: ((link: Link) => void) | undefined
   readonly #notificationHandlers = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
   readonly #callLimits: ReturnType<typeof createCallLimits>
@@ -105,6 +106,7 @@ export class Server {
         this.#links.delete(link)
         this.#pings?.stop(link)
         for (const era of each) era.closed(link)
+        this.#onClosed?.(link)
       },
       unsendable: (request, result, error) => this.#dispatch.unsendable(request, result, error),
       error: (error) => this.reportError(error),
@@ -134,6 +136,11 @@ export class Server {
   /** @internal Follows the subscriptions of clients to resources. */
   followSubscriptions(follow: NonNullable<SubscribedUris['follow']>): void {
     this.#definition.subscribedUris.follow = follow
+  }
+
+  /** @internal Called when the connection or session of a client has ended. */
+  onClosed(listener: (link: Link) => void): void {
+    this.#onClosed = listener
   }
 
   /** @internal Sends a log message that belongs to no request to one session. */

@@ -30,7 +30,13 @@ export async function approveByCaller(
 
 function messageOf({ action, reason, findings }: ApprovalRequest): string {
   const lines = [`${describeAction(action)} needs your approval. ${reason}.`]
-  if (action.kind === 'tool') lines.push(`Arguments: ${JSON.stringify(action.arguments).slice(0, maxArguments)}`)
+  if (action.kind === 'tool') lines.push(`Arguments: ${shorten(JSON.stringify(action.arguments))}`)
   for (const { message, where } of findings) lines.push(`Warning (${where}): ${message}`)
   return lines.join('\n')
+}
+
+/** Nobody should approve what they do not see without knowing it. */
+function shorten(text: string): string {
+  if (text.length <= maxArguments) return text
+  return `${text.slice(0, maxArguments)}\n(and ${text.length - maxArguments} more characters that are not shown)`
 }

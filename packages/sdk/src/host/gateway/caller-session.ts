@@ -56,8 +56,10 @@ export class CallerSession {
   readonly host: Host
   readonly #calls = new Set<RelayedCall>()
   readonly #options: CallerSessionOptions
-  /** Calls of other kinds, and subscriptions. */
+  /** Calls of other kinds. */
   #uses = 0
+  #subscriptions = 0
+  #onUnused: (() => void) | undefined
   /** The last request of the caller. */
   #last: Pick<Call, 'link' | 'stream'> | undefined
   readonly #auth = new Map<string, ClientAuth>()
@@ -88,10 +90,17 @@ export class CallerSession {
   /** The caller sent a request. Its token may be newer than that of earlier ones. */
   touch(call: Pick<Call, 'link' | 'stream'>): void {
     this.#last = call
+    this.#onUnused = undefined
+  }
+
+  /** Calls back once nothing uses the session, unless the caller comes back before. */
+  whenUnused(callback: () => void): void {
+    this.#onUnused = callback
+    this.#released()
   }
 
   get isBusy(): boolean {
-    return this.#calls.size + this.#uses > 0
+    return this.#calls.size + this.#uses + this.#subscriptions > 0
   }
 
   /** Begins a call that stays open while the caller answers questions. */
@@ -102,12 +111,22 @@ export class CallerSession {
     return begun
   }
 
-  /** Keeps the session until the returned function is called. */
+  /** Keeps the session for a call, until the returned function is called. */
   use(): () => void {
     this.#checkRoom()
     this.#uses++
     return () => {
       this.#uses--
+      this.#released()
+    }
+  }
+
+  /** Keeps the session for a subscription, until the returned function is called. Their number is limited elsewhere. */
+  useToSubscribe(): () => void {
+    this.#subscriptions++
+    return () => {
+      this.#subscriptions--
+      this.#released()
     }
   }
 
@@ -118,6 +137,13 @@ export class CallerSession {
 
   end(call: RelayedCall): void {
     this.#calls.delete(call)
+    this.#released()
+  }
+
+  #released(): void {
+    if (!this.#onUnused || this.isBusy) return
+    this.#onUnused()
+    this.#onUnused = undefined
   }
 
   /** Connections and definitions are decisions of the operator, everything else is one of the caller. */

@@ -4,7 +4,7 @@ import type { Context } from '../../server/context.ts'
 import type { Approve } from '../action.ts'
 import type { Host } from '../host.ts'
 import { type Ability, abilities, busy, CallerSession } from './caller-session.ts'
-import { anonymous, identityOf } from './identity.ts'
+import { anonymous, authOf, identityOf } from './identity.ts'
 import type { UserTokens } from './options.ts'
 
 export interface CallerTableOptions {
@@ -29,7 +29,7 @@ const maxUnconnected = 200
 /** The sessions of callers. Callers without identity and session never share one at the same time. */
 export class CallerTable {
   readonly #options: CallerTableOptions
-  /** By identity; users of 2026-07-28 have one for each set of abilities, because each request has its own. */
+  /** By identity; users of 2026-07-28 have one for each set of abilities (and of scopes), because each request has its own. */
   readonly #sessions = new Map<string, CallerSession>()
   /** Sessions that wait for the next anonymous caller, and those that have one. */
   readonly #anonymous = new Set<CallerSession>()
@@ -37,8 +37,11 @@ export class CallerTable {
   /** The same for calls to servers that all callers share. They hold no connections, so they do not count. */
   readonly #unconnected = new Set<CallerSession>()
 
+  readonly #hasUserTokens: boolean
+
   constructor(options: CallerTableOptions) {
     this.#options = options
+    this.#hasUserTokens = Object.keys(options.userTokens).length > 0
   }
 
   /**
@@ -84,18 +87,40 @@ export class CallerTable {
     const identity = identityOf(ctx.call)
     if (identity === anonymous) return undefined
     const can = abilitiesOf(ctx)
-    const session = this.#get(identity.startsWith('user ') ? keyFor(identity, can) : identity, can)
+    const prefix = this.#prefixOf(ctx.call)
+    const session = this.#get(isUser(identity) ? `${prefix}\n${can.join()}` : prefix, can)
     session.touch(ctx.call)
     return session
+  }
+
+  /** Tokens of one user may permit different things. What a server gets for one of them must not be used for another. */
+  #prefixOf(call: Pick<Call, 'link' | 'stream'>): string {
+    const identity = identityOf(call)
+    if (!isUser(identity) || !this.#hasUserTokens) return identity
+    const { clientId, scopes = [] } = authOf(call) ?? {}
+    return `${identity}\n${JSON.stringify([clientId, [...scopes].sort()])}`
   }
 
   /**
    * The session that holds the subscriptions of a caller: the one that its calls use, if there is any, because some servers
    * send updates only on the connection that caused them.
    */
-  forSubscriptions(identity: string): CallerSession {
-    const ofCalls = [...this.#sessions].find(([key]) => key === identity || key.startsWith(`${identity}\n`))
-    return ofCalls?.[1] ?? this.#get(`${identity} subscriptions`, [])
+  forSubscriptions(call: Pick<Call, 'link' | 'stream'>): CallerSession {
+    const prefix = this.#prefixOf(call)
+    const ofCalls = [...this.#sessions].find(([key]) => key === prefix || key.startsWith(`${prefix}\n`))
+    const session = ofCalls?.[1] ?? this.#get(subscriptionsKey(prefix), [])
+    // A session subscribes with its first request for ever; its calls have newer tokens.
+    if (!ofCalls || isUser(prefix)) session.touch(call)
+    return session
+  }
+
+  /** The session or connection of a caller has ended. What it began may still run, for example as a task. */
+  left(link: Call['link']): void {
+    const identity = identityOf({ stream: undefined, link })
+    for (const key of [identity, subscriptionsKey(identity)]) {
+      const session = this.#sessions.get(key)
+      session?.whenUnused(() => this.#remove(session))
+    }
   }
 
   /** Closes all sessions, also those with calls. The next caller gets a new one. */
@@ -161,8 +186,12 @@ function take(sessions: Set<CallerSession>, can: readonly Ability[]): CallerSess
   return undefined
 }
 
-function keyFor(identity: string, can: readonly Ability[]): string {
-  return `${identity}\n${can.join()}`
+function subscriptionsKey(identity: string): string {
+  return `${identity}\nsubscriptions`
+}
+
+function isUser(identity: string): boolean {
+  return identity.startsWith('user ')
 }
 
 function abilitiesOf(ctx: Context): Ability[] {

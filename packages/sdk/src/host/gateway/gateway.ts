@@ -79,6 +79,7 @@ class Gateway {
       log: (link, message) => this.server.sendLogTo(link, message),
       onError,
     })
+    this.server.onClosed((link) => callers.left(link))
     new GatewaySubscriptions({
       server: this.server,
       host,
@@ -89,8 +90,10 @@ class Gateway {
       callers.find(ctx)?.host.setLogLevel(level)
       return {}
     })
-    this.#personal = new PersonalServers({ host, callers, ids: Object.keys(options.userTokens ?? {}), onError })
-    this.#relay = new Relay({ host, callers, parkedMs, bus: options.bus, onError })
+    const personal = Object.keys(options.userTokens ?? {})
+    this.#personal = new PersonalServers({ host, callers, ids: personal, onError })
+    const standsAlone = (id: string) => !personal.includes(id) && host.standsAlone(id)
+    this.#relay = new Relay({ standsAlone, callers, parkedMs, bus: options.bus, onError })
     host.on('catalogChanged', () => this.#changed())
     this.#tasks = options.tasks && this.#createTasks(options.tasks)
     this.#serveTools()

@@ -24,12 +24,12 @@ export class PersonalServers {
     const { host, callers, ids, onError } = this.#options
     if (ids.length === 0) return
     await host.ready()
-    const unknown = ids.filter((id) => !host.hasDefinitions(id))
+    const unknown = ids.filter((id) => host.lacksDefinitions(id))
     if (unknown.length === 0) return
     const { session, release } = callers.acquire(ctx)
     try {
       await Promise.all(
-        unknown.map((id) => session.host.connectServer(id).catch((error) => this.#failed(error, onError))),
+        unknown.map((id) => session.host.prepareServer(id).catch((error) => this.#failed(error, onError))),
       )
     } finally {
       release()

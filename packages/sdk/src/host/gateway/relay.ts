@@ -4,6 +4,7 @@ import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Context } from '../../server/context.ts'
 import type { Bus } from '../../store/ports.ts'
 import { random } from '../../util/random.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import type { Host } from '../host.ts'
 import type { CallerTable } from './caller-table.ts'
 import type { OpenCall } from './open-call.ts'
@@ -15,8 +16,9 @@ import { ReplayedCall } from './replayed-call.ts'
 export type RelayedWork<R extends object = object> = (host: Host, call: OpenCall) => Promise<R>
 
 export interface RelayOptions {
-  readonly host: Host
   readonly callers: CallerTable
+  /** Whether callers share the connection to this server, because every request to it stands alone. */
+  standsAlone(server: string): boolean
   /** How long a call waits for a caller that has to repeat its request. */
   readonly parkedMs: number
   /** Connects the nodes of a gateway. */
@@ -24,24 +26,28 @@ export interface RelayOptions {
   onError(error: unknown): void
 }
 
+/** How many outcomes wait for callers that did not come back yet. */
+const maxKept = 100
+
 /** Passes requests of callers to servers, and questions of servers back to the caller whose request caused them. */
 export class Relay {
   readonly #options: RelayOptions
   /** Requests of callers without a session that are not finished, by ticket. */
   readonly #open = new Map<string, { readonly call: RelayedCall; readonly owner: string | undefined }>()
-
+  /** Those of them that have ended, oldest first. */
+  readonly #kept = new Set<string>()
   readonly #remote: RemoteCalls | undefined
 
   constructor(options: RelayOptions) {
     this.#options = options
-    const { bus, onError } = options
+    const { bus, parkedMs, onError } = options
     const find = (ticket: string, owner: string | undefined) => this.#ownCall(ticket, owner)
-    this.#remote = bus && new RemoteCalls({ bus, find, onError })
+    this.#remote = bus && new RemoteCalls({ bus, parkedMs, find, onError })
   }
 
   /** @param server The id of the server that the work calls. */
   async run<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
-    const isReplayed = !ctx.remembers(ticketKey) && this.#options.host.standsAlone(server)
+    const isReplayed = !ctx.remembers(ticketKey) && this.#options.standsAlone(server)
     if (isReplayed) return this.#replay(ctx, server, work)
     if (ReplayedCall.isBegun(ctx)) throw notOpen()
     const call = await this.#find(ctx, server, work)
@@ -104,7 +110,24 @@ export class Relay {
 
   #ownCall(ticket: string, owner: string | undefined): RelayedCall | undefined {
     const open = this.#open.get(ticket)
-    return open?.owner === owner ? open?.call : undefined
+    if (open?.owner !== owner) return undefined
+    // Its outcome is for the one who asks first.
+    if (open?.call.ended) this.#forget(ticket)
+    return open?.call
+  }
+
+  /** A call that ended before its caller came back: the caller must not have to begin it again. */
+  #keep(ticket: string): void {
+    const { parkedMs } = this.#options
+    this.#kept.add(ticket)
+    scheduler.unref(scheduler.setTimeout(() => this.#forget(ticket), parkedMs))
+    const [oldest] = this.#kept
+    if (oldest !== undefined && this.#kept.size > maxKept) this.#forget(oldest)
+  }
+
+  #forget(ticket: string): void {
+    this.#kept.delete(ticket)
+    this.#open.delete(ticket)
   }
 
   /** Stops to drive calls of other nodes. */
@@ -115,9 +138,10 @@ export class Relay {
   #begin(ctx: Context, server: string, work: RelayedWork, ticket: string): RelayedCall {
     const { session, release } = this.#options.callers.acquire(ctx)
     const call = session.begin({ ticket, server, ctx })
-    const done = () => {
+    const done = (isParked: boolean) => {
       session.end(call)
-      this.#open.delete(ticket)
+      if (isParked) this.#keep(ticket)
+      else this.#forget(ticket)
       release()
     }
     // Before the start: progress that comes at once would be lost.

@@ -93,8 +93,8 @@ export class RelayedCall implements OpenCall, DrivenCall {
     this.#listener?.onProgress(progress)
   }
 
-  /** @param onEnd Called when the server has answered, or the call was cancelled. */
-  start(work: (call: RelayedCall) => Promise<object>, onEnd: () => void): void {
+  /** @param onEnd Called when the server has answered, or the call was cancelled; with true if the caller does not know yet. */
+  start(work: (call: RelayedCall) => Promise<object>, onEnd: (isParked: boolean) => void): void {
     work(this).then(
       (result) => this.#end({ result }, onEnd),
       (error) => this.#end({ error }, onEnd),
@@ -172,10 +172,11 @@ export class RelayedCall implements OpenCall, DrivenCall {
     this.#notify()
   }
 
-  #end(outcome: { result: object } | { error: unknown }, onEnd: () => void): void {
+  #end(outcome: { result: object } | { error: unknown }, onEnd: (isParked: boolean) => void): void {
+    const isParked = this.#timer !== undefined
     this.#outcome = outcome
     this.unpark(undefined)
-    onEnd()
+    onEnd(isParked)
     this.#notify()
   }
 

@@ -14,8 +14,8 @@ const silenceMs = 15_000
 
 /** A message from the node that has the request of the caller to the one that has the open call. */
 type Command = { readonly from: string; readonly id: string; readonly ticket: string } & (
-  | { readonly do: 'attach'; readonly owner: string | undefined }
-  | { readonly do: 'next' | 'detach' }
+  | { readonly do: 'attach'; readonly owner: string | undefined; readonly parkedMs: number }
+  | { readonly do: 'next' | 'alive' }
   | { readonly do: 'answer'; readonly key: string; readonly answer: ResultObject }
   | { readonly do: 'refuse'; readonly key: string; readonly error: SentError }
   | { readonly do: 'park'; readonly parkedMs: number }
@@ -33,6 +33,8 @@ type Reply = { readonly id: string } & (
 
 export interface RemoteCallsOptions {
   readonly bus: Bus
+  /** How long a call waits for its caller if the node that drives it has ended. */
+  readonly parkedMs: number
   /** The open call of this node with a ticket, if it belongs to this owner. */
   find(ticket: string, owner: string | undefined): RelayedCall | undefined
   onError(error: unknown): void
@@ -48,8 +50,8 @@ export class RemoteCalls {
   readonly #options: RemoteCallsOptions
   readonly #subscribed: Promise<(() => void)[]>
   readonly #waiting = new Map<string, Waiting>()
-  /** Calls of this node that other nodes drive, by the node and the id of its request. */
-  readonly #attached = new Map<string, RelayedCall>()
+  /** Calls of this node that other nodes drive, by the id of the request there. */
+  readonly #attached = new Map<string, Attached>()
 
   constructor(options: RemoteCallsOptions) {
     this.#options = options
@@ -75,21 +77,26 @@ export class RemoteCalls {
       return reply
     }
     const base = { from: this.node, id, ticket }
-    const first = await request({ ...base, do: 'attach', owner })
+    const timer = scheduler.setInterval(() => void send({ ...base, do: 'alive' }), aliveMs)
+    scheduler.unref(timer)
     const end = () => {
+      scheduler.clearInterval(timer)
       waiting.stop()
       this.#waiting.delete(id)
     }
+    const ask = (command: Command) =>
+      request(command).catch((error) => {
+        end()
+        throw error
+      })
+    const first = await ask({ ...base, do: 'attach', owner, parkedMs: this.#options.parkedMs })
     if (first.is !== 'attached') {
       end()
       return undefined
     }
     return {
       next: async () => {
-        const reply = await request({ ...base, do: 'next' }).catch((error) => {
-          end()
-          throw error
-        })
+        const reply = await ask({ ...base, do: 'next' })
         if (reply.is === 'step' && 'questions' in reply.step) return reply.step
         end()
         if (reply.is === 'step') return reply.step
@@ -108,6 +115,8 @@ export class RemoteCalls {
   async close(): Promise<void> {
     for (const waiting of this.#waiting.values()) waiting.fail(gone())
     this.#waiting.clear()
+    for (const attached of this.#attached.values()) attached.end()
+    this.#attached.clear()
     for (const unsubscribe of await this.#subscribed.catch(() => [])) unsubscribe()
   }
 
@@ -117,22 +126,24 @@ export class RemoteCalls {
     if (command.do === 'attach') {
       const call = this.#options.find(ticket, command.owner)
       if (!call) return reply({ id, is: 'unknown' })
-      this.#attached.set(id, call)
+      this.#attached.set(id, new Attached(call, () => this.#lost(id, command.parkedMs)))
       call.unpark({
         onProgress: (progress) => reply({ id, is: 'progress', progress }),
         onLog: (message) => reply({ id, is: 'log', message }),
       })
       return reply({ id, is: 'attached' })
     }
-    const call = this.#attached.get(id)
-    if (!call) return reply({ id, is: 'unknown' })
+    const attached = this.#attached.get(id)
+    if (!attached) return command.do === 'alive' ? undefined : reply({ id, is: 'unknown' })
+    const { call } = attached
+    attached.listen()
     if (command.do === 'answer') call.answer(command.key, command.answer)
     else if (command.do === 'refuse') call.refuse(command.key, toError(command.error))
     else if (command.do === 'next') void this.#next(call, id, reply)
-    else {
-      this.#attached.delete(id)
+    else if (command.do === 'park' || command.do === 'cancel') {
+      this.#detach(id)
       if (command.do === 'park') call.park(command.parkedMs)
-      else if (command.do === 'cancel') call.cancel(command.reason)
+      else call.cancel(command.reason)
     }
   }
 
@@ -141,14 +152,26 @@ export class RemoteCalls {
     scheduler.unref(timer)
     try {
       const step = await call.next()
-      if ('result' in step) this.#attached.delete(id)
+      if ('result' in step) this.#detach(id)
       reply({ id, is: 'step', step })
     } catch (error) {
-      this.#attached.delete(id)
+      this.#detach(id)
       reply({ id, is: 'error', error: toSent(error) })
     } finally {
       scheduler.clearInterval(timer)
     }
+  }
+
+  /** The caller may come back at another node. */
+  #lost(id: string, parkedMs: number): void {
+    const attached = this.#attached.get(id)
+    this.#detach(id)
+    attached?.call.park(parkedMs)
+  }
+
+  #detach(id: string): void {
+    this.#attached.get(id)?.end()
+    this.#attached.delete(id)
   }
 
   #received(reply: Reply): void {
@@ -167,6 +190,30 @@ export class RemoteCalls {
 /** Whether a call with this ticket is on another node than this one. */
 export function isRemote(ticket: string, node: string): boolean {
   return nodeOf(ticket) !== node
+}
+
+/** A call of this node while another node drives it. */
+class Attached {
+  readonly call: RelayedCall
+  readonly #onSilence: () => void
+  #timer: Timer | undefined
+
+  constructor(call: RelayedCall, onSilence: () => void) {
+    this.call = call
+    this.#onSilence = onSilence
+    this.listen()
+  }
+
+  /** A node that says nothing at all has ended. */
+  listen(): void {
+    this.end()
+    this.#timer = scheduler.setTimeout(this.#onSilence, silenceMs)
+    scheduler.unref(this.#timer)
+  }
+
+  end(): void {
+    scheduler.clearTimeout(this.#timer)
+  }
 }
 
 /** One repeated request that drives a call of another node. */

@@ -18,6 +18,9 @@ export interface GatewaySubscriptionsOptions {
   isAllowed(auth: AuthInfo | undefined, server: string): boolean
 }
 
+/** The session or stream that subscribes. */
+type Subscriber = Pick<Call, 'stream' | 'link'>
+
 interface Held {
   count: number
   readonly ended: Promise<() => Promise<void>>
@@ -34,21 +37,20 @@ export class GatewaySubscriptions {
     options.server.followSubscriptions((call) => this.#follow(call))
   }
 
-  #follow(call: Pick<Call, 'stream' | 'link'>): SubscriptionFollower {
+  #follow(call: Subscriber): SubscriptionFollower {
     const audience = identityOf(call)
-    const auth = authOf(call)
     return {
       audience,
-      added: (uri) => this.#added(audience, uri, auth),
+      added: (uri) => this.#added(audience, uri, call),
       removed: (uri) => this.#removed(audience, uri),
     }
   }
 
-  #added(audience: string, uri: string, auth: AuthInfo | undefined): void {
+  #added(audience: string, uri: string, call: Subscriber): void {
     const key = keyOf(audience, uri)
     const held = this.#held.get(key)
     if (held) held.count++
-    else this.#held.set(key, { count: 1, ended: this.#subscribe(audience, uri, auth) })
+    else this.#held.set(key, { count: 1, ended: this.#subscribe(audience, uri, call) })
   }
 
   #removed(audience: string, uri: string): void {
@@ -61,14 +63,15 @@ export class GatewaySubscriptions {
   }
 
   /** A server that cannot be subscribed to does not affect the stream of the caller, which may be for many resources. */
-  async #subscribe(audience: string, given: string, auth: AuthInfo | undefined): Promise<() => Promise<void>> {
+  async #subscribe(audience: string, given: string, call: Subscriber): Promise<() => Promise<void>> {
     const { server: gateway, host, callers, isAllowed } = this.#options
+    const auth = authOf(call)
     try {
       const { uri, server: named } = fromGatewayUri(given)
       const server = named ?? (await host.findResource(uri, (id) => isAllowed(auth, id)))
       if (!isAllowed(auth, server)) throw new McpError('invalid-argument', `Resource not found: ${given}`)
-      const session = callers.forSubscriptions(audience)
-      const release = session.use()
+      const session = callers.forSubscriptions(call)
+      const release = session.useToSubscribe()
       const onUpdate = ({ uri: updated, partOf }: ResourceUpdate) =>
         gateway.changes.emit(partOf === undefined ? { updated: given, audience } : { updated, partOf: given, audience })
       const unsubscribe = await session.host.subscribeResource(uri, onUpdate, { server }).catch((error) => {
