@@ -328,6 +328,26 @@ describe('anonymous callers of a gateway', () => {
   })
 })
 
+describe('progress after a question', () => {
+  it.each(['2025-11-25', '2026-07-28'] as const)(
+    'reaches a caller of 2026-07-28 on the request that it repeated (server of %s)',
+    async (upstream) => {
+      const server = new McpServer({ name: 'x', version: '1' }, { revisions: [upstream] })
+      server.registerTool('ask', {}, async (_, ctx) => {
+        await ctx.elicit('Go on?')
+        ctx.progress(1, { message: 'after the question' })
+        return 'done'
+      })
+      await using gateway = await serve({ s: { server } })
+      const elicit = () => ({ action: 'accept' as const, content: {} })
+      await using client = await connect(gateway.url, { revision: '2026-07-28', handlers: { elicit } })
+      const seen: (string | undefined)[] = []
+      await client.callTool('s_ask', {}, { onProgress: ({ message }) => seen.push(message) })
+      expect(seen).toContain('after the question')
+    },
+  )
+})
+
 describe('several questions of one call', () => {
   it.each(['2025-11-25', '2026-07-28'] as const)(
     'reach a caller of 2026-07-28 in one round trip (server of %s)',

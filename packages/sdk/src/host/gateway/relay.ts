@@ -144,8 +144,6 @@ export class Relay {
       else this.#forget(ticket)
       release()
     }
-    // Before the start: progress that comes at once would be lost.
-    call.onProgress = ({ progress, ...details }) => ctx.progress(progress, details)
     call.start(() => work(session.host, call), done)
     return call
   }

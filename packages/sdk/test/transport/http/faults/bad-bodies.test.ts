@@ -7,7 +7,7 @@ import { httpRevisions, modern } from '../../../kit/revisions.ts'
 import { createServer, expectRefusal, RawClient } from './support.ts'
 
 const maxBodyBytes = 1_000_000
-const bodyTimeoutMs = 250
+const bodyTimeoutMs = 1_000
 const errors: unknown[] = []
 
 let http: ServingHttp

@@ -6,7 +6,7 @@ import { type HttpRevision, httpRevisions, modern } from '../../../kit/revisions
 import { createServer, expectRefusal, RawClient } from './support.ts'
 
 const maxBodyBytes = 1_000_000
-const bodyTimeoutMs = 250
+const bodyTimeoutMs = 1_000
 const errors: unknown[] = []
 
 const ofModern = (revision: HttpRevision, then: number, before: number) => (revision === modern ? then : before)

@@ -4,7 +4,7 @@ import { eventually } from '../../../kit/eventually.ts'
 import { createServer, expectRefusal, OldClient, serve } from './support.ts'
 
 const maxBodyBytes = 1_000_000
-const bodyTimeoutMs = 250
+const bodyTimeoutMs = 1_000
 
 describe('the HTTP+SSE transport with bad input (2024-11-05)', () => {
   async function serveOld(users = false) {
