@@ -109,6 +109,24 @@ describe('subscriptions of several callers to one resource', () => {
   })
 })
 
+describe.each(['2025-11-25', '2026-07-28'] as const)('a client of %s', (revision) => {
+  it('that subscribes twice at the same time has one subscription, and ends it', async () => {
+    const server = new McpServer({ name: 'notes', version: '1' }, { revisions: [revision] })
+    server.registerResource('today', 'notes://today', {}, () => 'x')
+    const subscriptions = countSubscriptions(server)
+    await using upstream = await serveHttp(server, { port: 0, exit: false })
+    await using client = await connect(upstream.url, { revision })
+    await Promise.all([client.subscribeResource('notes://today'), client.subscribeResource('notes://today')])
+    expect(subscriptions.now).toBe(1)
+    await client.unsubscribeResource('notes://today')
+    await eventually(() => subscriptions.now === 0, 5_000)
+    const subscribing = client.subscribeResource('notes://today')
+    await client.unsubscribeResource('notes://today')
+    await subscribing
+    await eventually(() => subscriptions.now === 0, 5_000)
+  })
+})
+
 /** Counts the subscriptions at a server. */
 function countSubscriptions({ server }: McpServer): { now: number } {
   const count = { now: 0 }

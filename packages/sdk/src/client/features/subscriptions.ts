@@ -43,7 +43,8 @@ const listenBackoff: Backoff = { ...defaultBackoff, maxDelayMs: 30_000 }
 export class Subscriptions {
   readonly #options: SubscriptionsOptions
   readonly #open = new Map<Subscription, OpenSubscription>()
-  readonly #resources = new Map<string, Subscription>()
+  /** Also those that the server has not confirmed yet. */
+  readonly #resources = new Map<string, Promise<Subscription>>()
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options
@@ -74,13 +75,22 @@ export class Subscriptions {
     const missing = this.#options.requireResources()
     if (missing) await missing
     const uri = typeof resource === 'string' ? resource : resource.uri
-    if (!this.#resources.has(uri)) this.#resources.set(uri, await this.listen({ resourceSubscriptions: [uri] }))
+    const subscribing = this.#resources.get(uri) ?? this.listen({ resourceSubscriptions: [uri] })
+    this.#resources.set(uri, subscribing)
+    try {
+      await subscribing
+    } catch (error) {
+      if (this.#resources.get(uri) === subscribing) this.#resources.delete(uri)
+      throw error
+    }
   }
 
   async unsubscribeResource(resource: string | { uri: string }): Promise<void> {
     const uri = typeof resource === 'string' ? resource : resource.uri
-    const subscription = this.#resources.get(uri)
+    const subscribing = this.#resources.get(uri)
     this.#resources.delete(uri)
+    // If it failed, whoever subscribed knows.
+    const subscription = await subscribing?.catch(() => undefined)
     await subscription?.close()
   }
 
