@@ -11,14 +11,19 @@ const { server } = await import('./server.ts')
 const { url } = await serve(wanted)
 console.log(`The demo server speaks every revision of MCP on ${url}
 
-  Claude Code     claude mcp add --transport http tenon-demo ${url}
-  VS Code         .vscode/mcp.json
-                  { "servers": { "tenon-demo": { "type": "http", "url": "${url}" } } }
-  Cursor          .cursor/mcp.json
-                  { "mcpServers": { "tenon-demo": { "url": "${url}" } } }
-  Claude Desktop  claude_desktop_config.json
-                  { "mcpServers": { "tenon-demo": { "command": "npx", "args": ["-y", "mcp-remote", "${url}"] } } }
-  Inspector       npx @modelcontextprotocol/inspector --cli ${url} --transport http --method tools/list
+Claude Code
+  claude mcp add --transport http tenon-demo ${url}
+VS Code, .vscode/mcp.json
+  { "servers": {
+    "tenon-demo": { "type": "http", "url": "${url}" } } }
+Cursor, .cursor/mcp.json
+  { "mcpServers": { "tenon-demo": { "url": "${url}" } } }
+Claude Desktop, claude_desktop_config.json
+  { "mcpServers": { "tenon-demo": {
+    "command": "npx",
+    "args": ["-y", "mcp-remote", "${url}"] } } }
+The command line of Tenon, in your clone
+  node packages/cli/dist/main.js list ${url}
 
 Its notes are in ${process.env.TENON_DEMO_DB}. Ctrl-C ends it.`)
 

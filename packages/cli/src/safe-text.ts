@@ -1,7 +1,10 @@
 /** Control and format characters, lone surrogates, private use and other characters without a visible shape. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-/** Makes text of a server safe to print: every control, bidi and invisible character is shown as its code point. */
+/**
+ * Makes text of a server safe to print: every control, bidi and invisible character is shown as its code point,
+ * except the selector that makes the character before it an emoji.
+ */
 export function safeText(text: string, maxChars = 100_000): string {
   return (
     cut(text, maxChars)
@@ -54,7 +57,8 @@ function cut(text: string, maxChars: number): string {
   return `${kept}… (${text.length - kept.length} more characters)`
 }
 
-function showCodePoint(char: string): string {
+function showCodePoint(char: string, offset: number, text: string): string {
+  if (char === '\ufe0f' && /\p{Extended_Pictographic}$/u.test(text.slice(Math.max(0, offset - 2), offset))) return char
   return char === '\n' ? char : `<U+${hexOf(char).padStart(4, '0')}>`
 }
 

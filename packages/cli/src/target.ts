@@ -1,9 +1,10 @@
 import { basename, extname, resolve } from 'node:path'
+import { ErrorCode, PeerError } from 'tenon'
 import { type Client, type ConnectOptions, connect } from 'tenon/client'
 import type { ServerConfig, ServerConfigs, UrlServerConfig } from 'tenon/host'
 import { credentialsFor } from './auth/credentials.ts'
 import { findServer, findServers, readServers } from './config-files.ts'
-import { isAuthorizationError, loginRequired, unknownOption, usageError } from './exit-codes.ts'
+import { CliError, exitCodes, isAuthorizationError, loginRequired, unknownOption, usageError } from './exit-codes.ts'
 import type { ConfigFlags, ConnectionFlags, OutputFlags, RevisionFlags } from './options.ts'
 import { createOutput, type Output } from './output.ts'
 import { tracePrinter } from './print-trace.ts'
@@ -23,6 +24,8 @@ export interface TargetWords {
   readonly words: readonly string[]
   /** True after `--`: the words are a command, whatever they look like. */
   readonly isCommand: boolean
+  /** True if words follow that are not part of the target. */
+  readonly isFirstOfMany?: boolean
 }
 
 /**
@@ -39,8 +42,20 @@ export function resolveTarget(target: TargetWords, flags: ConfigFlags & Connecti
   if (isFile(first)) return fileTarget(first, rest)
   const found = rest.every((word) => word.startsWith('-')) ? findServer(first) : undefined
   if (found && rest[0] !== undefined) throw unknownOption(rest[0])
+  if (!found && target.isFirstOfMany && launchers.has(first)) {
+    throw usageError(
+      `"${first}" needs arguments, and a command with arguments goes after "--".`,
+      `For example: tenon call add a=1 b=2 -- ${first} ...`,
+    )
+  }
   return found ?? commandTarget(first, rest)
 }
+
+/** Programs that start a server only with arguments. Without any, most of them wait for input, and the command would hang. */
+const launchers = new Set([
+  ...['node', 'npm', 'npx', 'pnpm', 'yarn', 'tsx', 'bun', 'bunx', 'deno'],
+  ...['python', 'python3', 'uv', 'uvx', 'pipx', 'ruby', 'php', 'java', 'dotnet', 'go', 'cargo', 'docker', 'podman'],
+])
 
 /** Servers for a host, and where they come from. */
 export interface HostServers {
@@ -98,7 +113,24 @@ export async function openTarget(target: Target, flags: OpenFlags, own: TargetCl
   if ('server' in config) throw new TypeError('A target is never a server in this process.')
   if ('url' in config) return openUrl(config, flags, options, output)
   const { command, args, env, cwd } = config
-  return connect({ command, args, cwd, ...(env && { env: { ...env } }) }, options)
+  try {
+    return await connect({ command, args, cwd, ...(env && { env: { ...env } }) }, options)
+  } catch (error) {
+    throw isUnknownHandshake(error) ? notMcp(describeTarget(target), error) : error
+  }
+}
+
+/** A program that repeats its input, such as `cat`, sends back our own answer: that we have no such method. */
+function isUnknownHandshake(error: unknown): error is PeerError {
+  return error instanceof PeerError && error.rpcCode === ErrorCode.MethodNotFound
+}
+
+function notMcp(command: string, cause: PeerError): CliError {
+  return new CliError('not-mcp', `This is not an MCP server: ${command}. It answered: ${cause.message}`, {
+    hint: 'Check the command. If the server speaks another revision than you passed, leave out --revision.',
+    exitCode: exitCodes.connection,
+    cause,
+  })
 }
 
 async function openUrl(

@@ -21,7 +21,10 @@ export interface CommandWords {
 export function splitWords(words: readonly string[], program: Command): CommandWords {
   const { rawArgs = [] } = program as Command & { readonly rawArgs?: readonly string[] }
   const at = rawArgs.indexOf('--')
-  if (at === -1) return { target: { words: words.slice(0, 1), isCommand: false }, rest: words.slice(1) }
+  if (at === -1) {
+    const isFirstOfMany = words.length > 1
+    return { target: { words: words.slice(0, 1), isCommand: false, isFirstOfMany }, rest: words.slice(1) }
+  }
   const after = rawArgs.slice(at + 1)
   if (after.length === 0) throw usageError('There is no command after "--".')
   return { target: { words: after, isCommand: true }, rest: words.slice(0, words.length - after.length) }

@@ -55,6 +55,18 @@ describe('tenon call', () => {
     expect(invalid.code).toBe(1)
   })
 
+  it('rejects a command with arguments that does not follow "--"', async () => {
+    using work = new Workspace()
+    for (const words of [
+      ['call', 'node', notes, 'add'],
+      ['watch', 'npx', 'server'],
+    ]) {
+      const { code, stderr } = await work.run(words)
+      expect(code).toBe(2)
+      expect(stderr).toContain('a command with arguments goes after "--"')
+    }
+  })
+
   it('lists the tools if there is none with this name', async () => {
     using work = new Workspace()
     const { code, stdout } = await work.run(['call', notes, 'adder', '--json'])

@@ -173,6 +173,8 @@ describe('tenon snapshot and tenon diff', () => {
     const written = await work.run(['snapshot', '--json', '--output', path, '--', ...server])
     expect(readJson('snapshot-file', written.stdout).tools).toBe(5)
     readJson('snapshot', readFileSync(path, 'utf8'))
+    const one = await work.run(['snapshot', '--output', path, '--', ...server])
+    expect(one.stderr).toMatch(/: 5 tools, 1 prompt\n$/)
     const same = await work.run(['diff', path, server.map((word) => `"${word}"`).join(' ')])
     expect(same).toMatchObject({ code: 0, stdout: 'No differences.\n' })
   })

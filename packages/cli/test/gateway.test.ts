@@ -96,7 +96,7 @@ describe('tenon gateway', () => {
     expect((await client.callTool('notes_add', { a: 1, b: 2 })).text).toBe('3')
     expect((await client.callTool('notes_echo', { text: 'asked' })).text).toBe('asked')
     expect(await client.callTool('notes_fail')).toMatchObject({ isError: true })
-    await gateway.until(() => /notes_fail +denied/.test(gateway.stderr))
+    await gateway.until(() => /notes_fail +denied +rule 2 of the policy/.test(gateway.stderr))
     expect(gateway.stderr).toMatch(/notes_add +allowed +\d+ ms/)
     expect(gateway.stderr).toMatch(/notes_echo +approved +\d+ ms/)
     gateway.child.kill('SIGTERM')

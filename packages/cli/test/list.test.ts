@@ -109,6 +109,14 @@ describe('tenon list', () => {
     expect(stderr).toContain('npm install --save-dev tsx')
   })
 
+  it('says that a program which repeats its input is not an MCP server', async () => {
+    using work = new Workspace()
+    const echo = work.write('repeat.mjs', 'process.stdin.pipe(process.stdout)')
+    const { code, stderr } = await work.run(['list', echo])
+    expect(code).toBe(3)
+    expect(stderr).toContain('This is not an MCP server')
+  })
+
   it('names the servers of the config files if there is no target', async () => {
     using work = new Workspace()
     work.writeConfig(['files', 'mail'])

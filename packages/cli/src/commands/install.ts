@@ -163,7 +163,8 @@ function report(done: Installed, host: KnownHost, output: Output): void {
   }
   if (!written) return output.print('Nothing was written.')
   output.print(`${words[action]} "${name}" ${action === 'removed' ? 'from' : 'in'} ${host.name}.`)
-  output.note(...(backup === null ? [] : wrap(`Backup: ${backup}`, output.width)), host.next)
+  if (backup !== null) output.note(...wrap(`Backup: ${backup}`, output.width))
+  if (action !== 'removed') output.note(host.next)
 }
 
 function parseVariable(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -44,7 +44,11 @@ async function snapshot(words: string[], flags: SnapshotFlags, program: Command)
     resources: flags.resources ? resources.length : 0,
   }
   if (output.isJson) output.printJson({ file: flags.output, ...counts })
-  else output.note(`${flags.output}: ${counts.tools} tools, ${counts.prompts} prompts`)
+  else output.note(`${flags.output}: ${amount(counts.tools, 'tool')}, ${amount(counts.prompts, 'prompt')}`)
+}
+
+function amount(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
 function write(path: string, text: string): void {

@@ -95,7 +95,7 @@ async function testConformance(
   const url = bridge?.url ?? ('url' in config ? config.url : '')
   try {
     const suite = Suite.find({ download })
-    const how = suite.isInstalled ? '' : ' with npx, because it is not installed'
+    const how = suite.isInstalled ? '' : ' with npx (not installed)'
     output.note(`Running the conformance suite ${suite.version}${how} ...`)
     const subject = { ...known, url, isBridged: bridge !== undefined, mayCallTools: callTools, timeoutMs: timeout }
     await runConformance(suite, subject, onResult)

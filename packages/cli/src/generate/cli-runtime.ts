@@ -98,8 +98,9 @@ function parseJson(flag, text) {
 function printCommands() {
   const width = Math.max(...tools.map(({ command }) => command.length), 0)
   print('Usage: ' + name + ' <command> [options]\n')
-  for (const { command, description } of tools) print('  ' + command.padEnd(width) + '  ' + firstLine(description))
-  print('\nOptions of every command: --help, --json, --args <json>, --server <url or command>, --timeout <seconds>')
+  for (const { command, description } of tools) print(fit('  ' + command.padEnd(width) + '  ' + firstLine(description)))
+  print('\nOptions of every command: --help, --json, --args <json>,')
+  print('  --server <url or command>, --timeout <seconds>')
   return 0
 }
 
@@ -111,6 +112,10 @@ function printHelp(tool) {
     print('  --' + flag + value + (required ? ' (required)' : '') + (description === '' ? '' : '  ' + firstLine(description)))
   }
   return 0
+}
+
+function fit(line) {
+  return line.length > 80 ? line.slice(0, 79).trimEnd() + '…' : line
 }
 
 function firstLine(text) {

@@ -1,4 +1,4 @@
-import { usageError } from '../exit-codes.ts'
+import { CliError, exitCodes } from '../exit-codes.ts'
 import type { ProjectTransport } from './project-files.ts'
 
 /** Asks for the folder of the new project. */
@@ -21,5 +21,5 @@ const style = { output: process.stderr, withGuide: false }
 
 function answered<T extends string>(value: T | symbol): T {
   if (typeof value !== 'symbol') return value
-  throw usageError('Cancelled. Nothing was written.')
+  throw new CliError('cancelled', 'Cancelled. Nothing was written.', { exitCode: exitCodes.interrupted })
 }

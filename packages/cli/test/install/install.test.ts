@@ -127,6 +127,15 @@ describe('tenon install', () => {
     expect(again).toMatchObject({ code: 0, stdout: '"notes" is not installed in Zed.\n' })
   })
 
+  it('says what to do next after adding a server, and not after removing it', async () => {
+    using workspace = new Workspace()
+    const added = await workspace.run(['install', fixture('notes.js'), '--host', 'cursor', '--yes'])
+    expect(added.stderr).toContain('Turn the server on')
+    const removed = await workspace.run(['install', 'notes', '--host', 'cursor', '--remove', '--yes'])
+    expect(removed).toMatchObject({ code: 0, stdout: 'Removed "notes" from Cursor.\n' })
+    expect(removed.stderr).not.toContain('Turn the server on')
+  })
+
   it('writes through a symbolic link', async () => {
     using workspace = new Workspace()
     const real = workspace.write('dotfiles.json', '{}')

@@ -164,7 +164,7 @@ function byPolicy(decided: PolicyDecision): Verdict {
 }
 
 function reasonOf({ rule }: PolicyDecision): string {
-  return rule === undefined ? 'no rule of the policy decides it' : `rule ${rule} of the policy`
+  return rule === undefined ? 'no rule of the policy decides it' : `rule ${rule + 1} of the policy`
 }
 
 type GrantScope = GrantLookup & Pick<NewGrant, 'from'>
@@ -214,7 +214,7 @@ function reasonFor(action: HostAction, held: readonly Finding[], decided: Policy
   }
   return decided.rule === undefined
     ? 'No rule of the policy decides it'
-    : `Rule ${decided.rule} of the policy asks for it`
+    : `Rule ${decided.rule + 1} of the policy asks for it`
 }
 
 type Question = Pick<ApprovalRequest, 'action' | 'findings' | 'reason'>

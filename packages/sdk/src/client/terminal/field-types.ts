@@ -8,7 +8,7 @@ interface Keywords {
 /** A text field. */
 export function text({ format, minLength, maxLength }: Keywords): FieldType {
   const size = amount(minLength, maxLength)
-  const length = size && `${size} ${size === '1' ? 'character' : 'characters'}`
+  const length = size && `${size} ${/(^| )1$/.test(size) ? 'character' : 'characters'}`
   return {
     rule: [formats.get(format), length].filter(Boolean).join(', '),
     parse: (line) => ({ answer: line }),

@@ -10,7 +10,7 @@ describe('terminal forms', () => {
   })
 
   it('shows title, description, requiredness and rule of each field', async () => {
-    const person = new Person().type('Paris', '3', '', '', '', '', '', 'yes')
+    const person = new Person().type('Paris', '3', '', '', '', '', '', '', 'yes')
     await person.fillIn(
       {
         city: { type: 'string', title: 'City', description: 'Where you want to go.', minLength: 2, maxLength: 40 },
@@ -18,6 +18,7 @@ describe('terminal forms', () => {
         share: { type: 'number', minimum: 0.5 },
         mail: { type: 'string', format: 'email' },
         page: { type: 'string', format: 'uri' },
+        name: { type: 'string', minLength: 1 },
         day: { type: 'string', format: 'date' },
         time: { type: 'string', format: 'date-time', maxLength: 30 },
       },
@@ -28,6 +29,7 @@ describe('terminal forms', () => {
     expect(person.screen).toContain('share  optional, a number, at least 0.5\n')
     expect(person.screen).toContain('mail  optional, an email address\n')
     expect(person.screen).toContain('page  optional, a URL such as https://example.com/\n')
+    expect(person.screen).toContain('name  optional, at least 1 character\n')
     expect(person.screen).toContain('day  optional, a date like 2030-12-31\n')
     expect(person.screen).toContain(
       'time  optional, a date and time like 2030-12-31T09:30:00Z, at most 30 characters\n',
