@@ -12,8 +12,7 @@ export interface HttpInspector {
   close(): Promise<void>
 }
 
-/** A variable, so that neither the compiler nor a bundler looks for the package, which the library does not depend on. */
-const inspectorModule: string = '@tenon/cli/inspector'
+const inspectorModule = '@tenon/cli/inspector'
 
 /**
  * Loads the inspector.
@@ -41,26 +40,26 @@ interface InspectorModule {
   createInspector(): HttpInspector
 }
 
+/** Found and loaded by its path, so that no bundler follows an import of the package, which the library does not depend on. */
 async function importInspector(): Promise<InspectorModule> {
-  try {
-    return await import(inspectorModule)
-  } catch (cause) {
-    if (!isMissing(cause)) throw cause
-  }
-  // Some package managers show a package only its own dependencies. The application has it then.
   const { createRequire } = process.getBuiltinModule('node:module')
   const { pathToFileURL } = process.getBuiltinModule('node:url')
-  try {
-    const path = createRequire(`${process.cwd()}/index.js`).resolve(inspectorModule)
-    return await import(pathToFileURL(path).href)
-  } catch (cause) {
-    if (!isMissing(cause)) throw cause
-    throw new McpError(
-      'invalid-argument',
-      'serveHttp({ inspector: true }) needs the package @tenon/cli. Install it: npm install --save-dev @tenon/cli',
-      { cause },
-    )
+  let cause: unknown
+  // Some package managers show a package only its own dependencies. The application has it then.
+  for (const base of [import.meta.url, `${process.cwd()}/index.js`]) {
+    try {
+      const path = createRequire(base).resolve(inspectorModule)
+      return await import(pathToFileURL(path).href)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      cause = error
+    }
   }
+  throw new McpError(
+    'invalid-argument',
+    'serveHttp({ inspector: true }) needs the package @tenon/cli. Install it: npm install --save-dev @tenon/cli',
+    { cause },
+  )
 }
 
 function isMissing(error: unknown): boolean {
