@@ -155,5 +155,5 @@ async function applyConfig(host: Host, servers: Parameters<Host['configure']>[0]
 }
 
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

@@ -73,7 +73,7 @@ function describe(error: unknown): string {
 
 /** Whether a URL is on this machine. */
 export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 /** Parses a JSON object; undefined if it is something else. */
