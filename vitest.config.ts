@@ -47,6 +47,7 @@ export default defineConfig({
         test: {
           // The attack tests of servers over HTTP, with a gateway in front of every server.
           name: 'gateway',
+          env: { TENON_BEHIND_GATEWAY: '1' },
           include: attacks,
           setupFiles: [behindGateway('setup.ts')],
           testTimeout: 60_000,

@@ -19,9 +19,9 @@ export function listen(http: Server, { host, port }: ListenAddress): Promise<voi
   })
 }
 
-/** Whether only programs on this machine can reach an address. */
+/** Whether only programs on this machine can reach a host: its name or address, in URLs with brackets. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {

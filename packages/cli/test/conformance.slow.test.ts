@@ -7,6 +7,9 @@ import { fixture, Workspace } from './support.ts'
 /** `npm run conformance` installs the official suite here. */
 const modules = fileURLToPath(new URL('../../../conformance/node_modules', import.meta.url))
 
+if (!existsSync(modules))
+  console.warn('Skipped: the official suite is not installed. "npm run conformance" installs it.')
+
 describe.skipIf(!existsSync(modules))('tenon test with the official suite', () => {
   it('runs the scenarios that apply to a stdio server, and says why the others do not', async () => {
     using work = new Workspace()

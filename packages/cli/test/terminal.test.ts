@@ -6,7 +6,9 @@ import { startWorkshop } from './workshop.ts'
 
 /** Runs a program on a pseudo terminal. The version of util-linux is needed, which macOS does not have. */
 const script = '/usr/bin/script'
-const onTerminal = it.skipIf(process.platform !== 'linux' || !existsSync(script))
+const hasScript = process.platform === 'linux' && existsSync(script)
+if (!hasScript) console.warn(`Tests on a terminal are skipped: they need ${script} of util-linux.`)
+const onTerminal = it.skipIf(!hasScript)
 
 class TerminalRun {
   screen = ''

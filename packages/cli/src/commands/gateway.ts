@@ -10,6 +10,7 @@ import { allowAllRules, createOperator } from '../gateway/operator.ts'
 import { readPolicy } from '../host/host-files.ts'
 import { connectAll, type HostFlags, openHost } from '../host/open-host.ts'
 import { viewServers } from '../host/server-view.ts'
+import { isLoopback } from '../listen.ts'
 import {
   addColorOption,
   addHostTargetOptions,
@@ -152,8 +153,4 @@ async function applyConfig(host: Host, servers: Parameters<Host['configure']>[0]
   await host.configure(await withLogins(servers))
   await connectAll(host)
   output.note('The config file changed.', ...(await viewServers(host, output.width, output.notePaint)))
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }
