@@ -21,6 +21,10 @@ export default defineConfig({
       { find: /^tenon\/auth\/(.+)$/, replacement: entry('auth-$1') },
       { find: /^tenon\/stores\/(.+)$/, replacement: entry('stores-$1') },
       { find: /^tenon\/(.+)$/, replacement: entry('$1') },
+      {
+        find: /^@tenon\/compat-v1\/(.+)\.js$/,
+        replacement: new URL('./packages/compat-v1/src/$1.ts', import.meta.url).pathname,
+      },
     ],
   },
   test: {
