@@ -1,0 +1,1 @@
+export { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
