@@ -21,6 +21,7 @@ const names = [
   'testing',
   'testing-vitest',
   'testing-jest',
+  'jsonrpc',
 ]
 
 const output = join(sdk, 'dist/lib')

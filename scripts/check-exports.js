@@ -83,9 +83,10 @@ const promised = {
   ],
   './testing/vitest': ['matchers'],
   './testing/jest': ['matchers'],
+  './jsonrpc': ['Link', 'Exchange', 'classify', 'Prepared', 'Fault'],
 }
 /** These run on every runtime, so they may load Node's modules only by a dynamic import. */
-const portable = ['.', './server', './client', './host']
+const portable = ['.', './server', './client', './host', './jsonrpc']
 /** These load files for Node on demand, so only a bundler that splits code can leave Node's modules out. */
 const loadsNodeOnDemand = ['./host']
 

@@ -8,11 +8,19 @@ export {
   Suspended,
   UrlElicitationRequiredError,
 } from '../errors.ts'
+export type { Exchange } from '../jsonrpc/exchange.ts'
 export type { PingOptions } from '../jsonrpc/heartbeat.ts'
-export type { Link } from '../jsonrpc/link.ts'
-export type { BatchMember, Fault as TransportFault, MessageKind, Prepared, ReceivedKind } from '../jsonrpc/message.ts'
+export type { HandlersBefore, Link } from '../jsonrpc/link.ts'
+export type {
+  Batch,
+  BatchMember,
+  Fault as TransportFault,
+  MessageKind,
+  Prepared,
+  ReceivedKind,
+} from '../jsonrpc/message.ts'
 export type { SendOptions } from '../jsonrpc/pending.ts'
-export type { Cancellation, LinkLimits } from '../jsonrpc/receiver.ts'
+export type { Cancellation, ControlMethods, LinkLimits, Receiver } from '../jsonrpc/receiver.ts'
 export type {
   CancelsByClosing,
   LinkTransport,
@@ -54,6 +62,12 @@ export type {
   StandardResult,
   StandardSchema,
 } from '../schema/standard.ts'
+export {
+  createValidator,
+  type Direction,
+  toJsonSchema,
+  type Validate,
+} from '../schema/user-schema.ts'
 export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../serve/http.ts'
 export { createMcpHandler, type McpHandler } from '../serve/http-handler.ts'
 export type { HttpInspector } from '../serve/http-inspector.ts'
@@ -124,9 +138,15 @@ export {
 export type { Log, LogFilter, LogMethod } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
 export type { QuestionOptions, ServerOptions } from '../server/options.ts'
-export { Server } from '../server/server.ts'
+export {
+  type FallbackNotificationHandler,
+  type NotificationHandler,
+  type NotificationSource,
+  type RequestHandlerOptions,
+  Server,
+} from '../server/server.ts'
 export type { StateKey } from '../server/state-handles.ts'
-export { type StateHandles, type StateHandlesOptions, stateHandles } from '../server/state-handles.ts'
+export { processStateKey, type StateHandles, type StateHandlesOptions, stateHandles } from '../server/state-handles.ts'
 export { ToolError } from '../server/tool-error.ts'
 export { isWithinRoots } from '../server/within-roots.ts'
 export { MemoryBus, type MemoryBusOptions } from '../store/memory/bus.ts'
@@ -156,3 +176,4 @@ export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEServerTransport, type SSEServerTransportOptions } from '../transport/sse/server.ts'
 export { type Source, type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
 export type { Sink } from '../transport/stdio/writer.ts'
+export type { Secret } from '../util/sealer.ts'

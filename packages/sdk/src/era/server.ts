@@ -26,8 +26,10 @@ export interface Definition {
   readonly changes: Changes
   /** The resources that clients subscribed to, on every revision. */
   readonly subscribedUris: SubscribedUris
-  /** Cache hints for lists and for the result of `server/discover`. */
-  readonly cacheHints: Required<CacheHints>
+  /** Returns the cache hints for the results of a method. */
+  cacheHintsOf(method: string): Required<CacheHints>
+  /** Whether requests before `initialize` are answered, and `initialize` may be repeated. */
+  readonly isLenient: boolean
   capabilities(): ServerCapabilities
   /** Encrypts the state that clients carry. */
   readonly sealer: Sealer
@@ -71,6 +73,8 @@ export interface ServerEra {
   complete(method: string, caller: Caller, result: ResultObject): Reply
   /** Converts an error to one that this era has. */
   toError(error: ProtocolError, exchange: Exchange): RpcErrorBody
+  /** Applies a result of `initialize` that a handler of the program returned. */
+  adopt?(link: Link, result: ResultObject): void
   notified(notification: RpcNotification, link: Link): void
   /** The link is about to close: answers requests that would stay open otherwise. */
   drain(link: Link): void

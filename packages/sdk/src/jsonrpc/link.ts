@@ -18,6 +18,7 @@ import {
   type Params,
   Prepared,
   type ReceivedKind,
+  type RequestId,
   type ResultObject,
   type RpcErrorBody,
   type RpcMessage,
@@ -27,7 +28,29 @@ import {
 } from './message.ts'
 import { PendingRequests, type SendOptions } from './pending.ts'
 import type { LinkLimits, Receiver } from './receiver.ts'
-import { errorResponse, type LinkTransport, type ReplyStream, sendMessage, sendsText } from './transport.ts'
+import {
+  errorResponse,
+  type LinkTransport,
+  type ReplyStream,
+  sendMessage,
+  sendsText,
+  type Transport,
+} from './transport.ts'
+
+/** Handlers that a program set on a transport before a link took it over. */
+export type HandlersBefore = Pick<Transport, 'onmessage' | 'onerror' | 'onclose'>
+
+/** The handlers that links set, which a later link of the same transport must not call. */
+const ofLinks = new WeakSet<object>()
+
+/** Returns the handlers that a program set on a transport. */
+export function handlersOf({ onmessage, onerror, onclose }: Transport): HandlersBefore {
+  return {
+    onmessage: onmessage && ofLinks.has(onmessage) ? undefined : onmessage,
+    onerror: onerror && ofLinks.has(onerror) ? undefined : onerror,
+    onclose: onclose && ofLinks.has(onclose) ? undefined : onclose,
+  }
+}
 
 /** Characters of a cancellation reason that are passed on. */
 const maxReason = 1_000
@@ -63,7 +86,10 @@ export class Link {
   /** The position among the links of a server. */
   place = -1
 
-  /** @internal */
+  /**
+   * @param receiver Handles the requests and notifications of the peer.
+   * @param limits Limits for what the peer may send.
+   */
   constructor(transport: LinkTransport, receiver: Receiver, limits: LinkLimits = {}) {
     this.transport = transport
     this.#receiver = receiver
@@ -78,16 +104,38 @@ export class Link {
     return this.#limits.maxBatch ?? 100
   }
 
-  async open(): Promise<void> {
+  /**
+   * Starts the transport.
+   * @param before Handlers that the transport had before. They are called first.
+   */
+  async open(before: HandlersBefore = {}): Promise<void> {
     const { transport } = this
-    transport.onmessage = (message, stream, kind) => this.receive(message, stream, kind)
+    const { onmessage, onerror, onclose } = before
+    transport.onmessage = onmessage
+      ? (message, stream, kind) => {
+          onmessage.call(transport, message, stream, kind)
+          this.receive(message, stream, kind)
+        }
+      : (message, stream, kind) => this.receive(message, stream, kind)
     transport.onfault = (fault, stream) => this.refuse(fault, stream)
-    transport.onerror = (error) => this.#receiver.error(error)
+    transport.onerror = (error) => {
+      onerror?.call(transport, error)
+      this.#receiver.error(error)
+    }
     transport.onend = () => void this.close()
     transport.ongap = () => this.#receiver.gap?.()
     transport.onwait = () => this.pauseTimeouts()
-    transport.onclose = (detail) => this.ended(detail)
+    transport.onclose = (detail) => {
+      onclose?.call(transport, detail)
+      this.ended(detail)
+    }
+    for (const handler of [transport.onmessage, transport.onerror, transport.onclose]) ofLinks.add(handler)
     await transport.start()
+  }
+
+  /** Returns the request of the peer with this id, while it is in progress. */
+  exchange(id: RequestId): Exchange | undefined {
+    return this.#inFlight.get(id)
   }
 
   /** Sends a request and resolves with its result. */
@@ -104,7 +152,9 @@ export class Link {
     const text = toRequestText(id, method, params, options)
     const { transport } = this
     if (options?.stream) {
-      if (options.stream.sendText(text, false) === false) throw noStream(method, options.stream.noStreamReason)
+      const { stream } = options
+      const isSent = stream.sendMessage ? stream.sendMessage(JSON.parse(text), false) : stream.sendText(text, false)
+      if (!isSent) throw noStream(method, options.stream.noStreamReason)
     } else if (transport.sendRequest) {
       const sent = transport.sendRequest(text, { id, method, params, options })
       if (isThenable(sent)) sent.then(undefined, (error) => this.#pending?.fail(id, error))
@@ -155,7 +205,7 @@ export class Link {
 
   #receive(value: unknown, kind: ReceivedKind, stream?: ReplyStream): void {
     if (isRequest(value, kind)) this.#startExchange(value, stream)
-    else if (isNotification(value, kind)) this.#notified(value)
+    else if (isNotification(value, kind)) this.#notified(value, stream)
     else if (isResponse(value, kind)) this.#answered(value)
     else if (kind instanceof Fault) this.refuse(kind, stream)
     else if (typeof kind === 'object') this.#receiveBatch(kind, stream)
@@ -185,12 +235,12 @@ export class Link {
     return undefined
   }
 
-  #notified(notification: RpcNotification): void {
+  #notified(notification: RpcNotification, stream: ReplyStream | undefined): void {
     const { method, params } = notification
     const { methods } = this.#receiver
     if (method === methods.progress) this.#pending?.progress(params ?? {})
     else if (method === methods.cancelled) this.#cancelled(params ?? {})
-    this.#receiver.notification(notification, this)
+    this.#receiver.notification(notification, this, stream)
   }
 
   /** Ignores unknown, finished and malformed cancellations (2025-11-25 cancellation, error handling). */
@@ -203,7 +253,8 @@ export class Link {
     this.#receiver.cancelled?.({ id, method, reason: reason.slice(0, maxReason), by: 'remote' })
   }
 
-  #answered({ id, error, result = {} }: RpcResponse): void {
+  #answered(response: RpcResponse): void {
+    const { id, error, result = {} } = response
     const pending = this.#pending
     if (pending && id !== undefined && id !== null) {
       const isKnown = error
@@ -212,7 +263,8 @@ export class Link {
       // A response to a request that was given up is normal. One to a request that was never sent deserves a warning.
       if (isKnown || pending.wasOurs(id)) return
     }
-    if (error) this.#receiver.error(new PeerError(error.code, error.message, error.data))
+    if (this.#receiver.unmatched) this.#receiver.unmatched(response, this)
+    else if (error) this.#receiver.error(new PeerError(error.code, error.message, error.data))
     else warnOnce('unknown-response', 'The peer sent a response to an unknown request. It is ignored.')
   }
 
@@ -228,7 +280,7 @@ export class Link {
   #receiveMember({ message, kind }: BatchMember, batch: Batch, stream: ReplyStream | undefined): void {
     if (kind instanceof Fault && kind.meant === 'response' && !stream) return this.refuse(kind)
     if (kind instanceof Fault) return batch.answer(this.#faultResponse(kind))
-    if (!isRequest(message, kind)) return this.#receive(message, kind)
+    if (!isRequest(message, kind)) return this.#receive(message, kind, stream)
     const { handshake } = this.#receiver.methods
     const problem = message.method === handshake ? `${handshake} cannot be part of a batch` : this.#problemWith(message)
     if (problem) return batch.answer(errorResponse(message.id, -32600, problem))
@@ -262,7 +314,7 @@ export class Link {
     if (batch) return batch.settle(this.#toResponse(request, result))
     if (this.#closed) return
     if (result instanceof Prepared && stream?.sendPrepared?.(request.id, result)) return
-    if (!stream && !sendsText(this.transport)) return this.#sendObject(exchange, result)
+    if (stream ? stream.sendMessage : !sendsText(this.transport)) return this.#sendObject(exchange, result)
     let text: string
     try {
       text = encodeResult(request.id, result)
@@ -278,7 +330,7 @@ export class Link {
     const onFailure = (error: unknown) => this.#receiver.error(error)
     const response = { jsonrpc: '2.0', id: request.id, result: toObject(result) } as const
     try {
-      sendMessage(this.transport, response, undefined, onFailure)
+      sendMessage(this.transport, response, exchange.stream, onFailure)
     } catch (error) {
       if (jsonProblem(result) === undefined) return onFailure(error)
       this.sendError(exchange, this.#unsendable(request, result, error))

@@ -1,13 +1,17 @@
 import type { CloseDetail } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Link } from './link.ts'
-import type { RequestId, RpcErrorBody, RpcNotification, RpcRequest } from './message.ts'
+import type { RequestId, RpcErrorBody, RpcNotification, RpcRequest, RpcResponse } from './message.ts'
+import type { ReplyStream } from './transport.ts'
 
 /** The side that handles what a link receives: a server, or a client for requests of servers. */
 export interface Receiver {
   readonly methods: ControlMethods
   request(exchange: Exchange): void
-  notification(notification: RpcNotification, link: Link): void
+  /** @param stream What the transport knows of the HTTP request that carried the notification. */
+  notification(notification: RpcNotification, link: Link, stream?: ReplyStream): void
+  /** A response belongs to no request that is waiting. Default: errors are reported, and results cause a warning. */
+  unmatched?(response: RpcResponse, link: Link): void
   /** The link is about to close: end what would otherwise stay open. */
   drain?(link: Link): void
   closed?(link: Link, detail: CloseDetail | undefined): void

@@ -84,6 +84,8 @@ export interface ReplyStream {
    * @param error The error in `text`, if it is an error response.
    */
   sendText(text: string, isLast: boolean, error?: RpcErrorBody): boolean
+  /** Sends a message as an object, where the transport below takes objects. Used in place of `sendText` if it is there. */
+  sendMessage?(message: RpcMessage, isLast: boolean): boolean
   /** Responds with a result that is JSON text already. Returns false to be given the whole response as text instead. */
   sendPrepared?(id: RequestId, result: Prepared): boolean
   /** Explains a `false` of `sendText` and `begin`, for the error message. */
@@ -114,6 +116,7 @@ export function sendMessage(
   stream: ReplyStream | undefined,
   onFailure: (error: unknown) => void,
 ): void {
+  if (stream?.sendMessage && !Array.isArray(message)) return void stream.sendMessage(message, isResponse(message))
   if (stream) return void stream.sendText(JSON.stringify(message), isResponse(message), errorOf(message))
   if (sendsText(transport)) return transport.sendText(JSON.stringify(message))
   const sent = transport.send(message)

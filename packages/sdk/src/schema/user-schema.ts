@@ -21,7 +21,7 @@ export interface UserSchema {
   property(name: string): unknown
 }
 
-/** Input: what callers send. Output: what handlers return. They differ if a schema has defaults or transforms. */
+/** Which side of a schema. Input: what callers send. Output: what handlers return. They differ if a schema has defaults or transforms. */
 export type Direction = 'input' | 'output'
 
 /** Compiles a schema of any supported kind. Throws a `SchemaError` that describes the problem. */
@@ -33,6 +33,19 @@ export function compileSchema(schema: SchemaLike, direction: Direction): UserSch
   if (isSchemaShape(schema)) return fromShape(schema, direction)
   refuseLookalikes(schema)
   return fromJson(schema)
+}
+
+/**
+ * Returns the JSON Schema (2020-12) of a Standard Schema, a zod 3 or 4 schema, or a shape of them. A JSON Schema is returned as
+ * it is. Throws a `SchemaError` if a part of the schema has no JSON form.
+ *
+ * @example
+ * ```ts
+ * toJsonSchema(z.object({ a: z.number() }), 'input') // { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] }
+ * ```
+ */
+export function toJsonSchema(schema: SchemaLike, direction: Direction): JsonSchema {
+  return compileSchema(schema, direction).json
 }
 
 const EFFECT_WAY =
@@ -64,7 +77,7 @@ function refuseLookalikes(schema: JsonObject): void {
 function fromStandard(schema: StandardSchema, direction: Direction): UserSchema {
   const standard = schema['~standard']
   return {
-    json: toJsonSchema(schema, direction),
+    json: describe(schema, direction),
     validate: (value) => standard.validate(value),
     property: (name) => {
       const { shape } = schema as { shape?: unknown }
@@ -82,7 +95,7 @@ function fromShape(shape: Record<string, StandardSchema>, direction: Direction):
   const required: string[] = []
   const fields = readShape(shape)
   for (const field of fields) {
-    define(properties, field.name, moveRefs(toJsonSchema(field.schema, direction), propertyRef(field.name)))
+    define(properties, field.name, moveRefs(describe(field.schema, direction), propertyRef(field.name)))
     if (!mayBeAbsent(field, direction)) required.push(field.name)
   }
   return {
@@ -104,7 +117,7 @@ function propertyRef(name: string): string {
   return `#/properties/${encodeURI(escapeToken(name)).replaceAll('#', '%23')}`
 }
 
-function toJsonSchema(schema: StandardSchema, direction: Direction): JsonSchema {
+function describe(schema: StandardSchema, direction: Direction): JsonSchema {
   const { jsonSchema, vendor, validate } = schema['~standard']
   if (typeof validate !== 'function') {
     const way = vendor === 'effect' ? EFFECT_WAY : 'Pass the schema itself, not only its description.'
@@ -141,9 +154,18 @@ function moveRefs(value: unknown, base: string): unknown {
   return moved
 }
 
+/** Checks a value. Returns the checked value, or the issues; asynchronously only if the schema is asynchronous. */
 export type Validate = (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>
 
-/** Creates the check of any schema. Unlike `compileSchema`, it does not need the schema to convert to JSON Schema. */
+/**
+ * Creates the check of a Standard Schema, a zod 3 or 4 schema, a shape of them, or a JSON Schema. The schema is compiled once.
+ *
+ * @example
+ * ```ts
+ * const validate = createValidator({ a: z.number() })
+ * const { value, issues } = await validate({ a: 1 })
+ * ```
+ */
 export function createValidator(schema: SchemaLike): Validate {
   if (isStandardSchema(schema)) return (value) => schema['~standard'].validate(value)
   if (!isObject(schema)) throw new SchemaError('A schema must be an object')

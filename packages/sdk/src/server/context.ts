@@ -1,4 +1,5 @@
 import type { Call, TaskControl } from '../era/call.ts'
+import { Exchange } from '../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { AuthInfo } from '../protocol/auth-info.ts'
@@ -84,6 +85,11 @@ export class Context {
   /** The task that this call runs as. Undefined for an ordinary call. */
   get task(): TaskControl | undefined {
     return this.#call.task
+  }
+
+  /** The JSON-RPC exchange of this request: its message, link and stream. Undefined if the call runs as a task. */
+  get exchange(): Exchange | undefined {
+    return this.#call instanceof Exchange ? this.#call : undefined
   }
 
   /** @internal */
@@ -188,7 +194,10 @@ export class Context {
     return this.#conversation.answerCount
   }
 
-  /** @internal Asks a question as it is, for programs that relay questions of other servers. */
+  /**
+   * Asks a question as it is, without a check of its text or a conversion of the answer. For programs that relay questions;
+   * `elicit`, `elicitUrl`, `sample` and `roots` are easier to use.
+   */
   ask(question: InputRequest, options: AskOptions = {}): Promise<ResultObject> {
     return withoutUnhandledRejection(this.#conversation.ask(question, options))
   }

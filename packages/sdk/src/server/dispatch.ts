@@ -39,6 +39,8 @@ export interface MethodEntry {
   readonly cacheKey?: ((params: Params) => string | undefined) | undefined
   /** The rate limit of each caller. */
   readonly limit?: CallLimit | undefined
+  /** For methods that an era serves itself: whether the handler serves them instead. */
+  readonly replaces?: boolean | undefined
   /** Serves the request as a task. Undefined: as an ordinary request. */
   readonly asTask?: ((serving: Serving) => Reply | PromiseLike<Reply | undefined> | undefined) | undefined
 }
@@ -80,6 +82,10 @@ export class Dispatch {
   readonly methods = new Map<string, MethodEntry>()
   readonly middleware: Middleware[] = []
   filterLog: LogFilter | undefined
+  /** Serves requests for methods without a handler. */
+  fallback: MethodEntry | undefined
+  /** Converts what handlers throw. */
+  mapError: ((error: unknown) => unknown) | undefined
 
   constructor(eras: Readonly<Record<EraName, ServerEra>>, onError: (error: unknown) => void) {
     this.#eras = eras
@@ -126,7 +132,7 @@ export class Dispatch {
     const { method, params = noParams } = exchange.request
     const era = this.#eras[eraOf(exchange.request, requestStreamOf(exchange)?.era)]
     const eraMethod = era.methods.get(method)
-    if (eraMethod) return this.#runEraMethod(eraMethod, exchange, era, params)
+    if (eraMethod && !this.#isReplaced(method)) return this.#runEraMethod(eraMethod, exchange, era, params)
     const caller = era.identify(exchange)
     const entry = this.#find(method)
     if (caller.rules.lacks(method)) throw methodNotFound(method)
@@ -145,12 +151,19 @@ export class Dispatch {
   }
 
   #find(method: string): MethodEntry {
-    const entry = this.methods.get(method)
+    const entry = this.methods.get(method) ?? this.fallback
     if (!entry || entry.isOffered?.() === false) throw methodNotFound(method)
     return entry
   }
 
-  /** Calls a handler that the user set for such a method too, for example to track subscriptions. */
+  #isReplaced(method: string): boolean {
+    return this.methods.get(method)?.replaces === true && !answeredByHandler.has(method)
+  }
+
+  /**
+   * Calls a handler that the user set for such a method too, for example to track subscriptions. The handler of `initialize`
+   * or `ping` makes the response.
+   */
   #runEraMethod(
     method: EraMethod,
     exchange: Exchange,
@@ -162,7 +175,13 @@ export class Dispatch {
     if (!userHandler || outcome === undefined) return outcome
     const caller = era.identify(exchange)
     const ctx = new Context(exchange, caller, era.converse(exchange, caller), this.filterLog)
-    return chain(outcome, (reply) => chain(userHandler.handler(params, ctx), () => reply))
+    const { method: name } = exchange.request
+    if (!answeredByHandler.has(name))
+      return chain(outcome, (reply) => chain(userHandler.handler(params, ctx), () => reply))
+    return chain(userHandler.handler(params, ctx), (result) => {
+      if (name === 'initialize') era.adopt?.(exchange.link, result)
+      return era.complete(name, era.identify(exchange), requireResult(name, result))
+    })
   }
 
   #run(
@@ -222,7 +241,8 @@ export class Dispatch {
     })
   }
 
-  #fail(exchange: Exchange, error: unknown): void {
+  #fail(exchange: Exchange, thrown: unknown): void {
+    const error = this.mapError ? this.mapError(thrown) : thrown
     if (error instanceof Unsendable) return exchange.fail(this.unsendable(exchange.request, error.result, error.cause))
     if (error instanceof ProtocolError) {
       const era = this.#eras[eraOf(exchange.request, requestStreamOf(exchange)?.era)]
@@ -253,6 +273,9 @@ export class Dispatch {
     return { code: ErrorCode.InternalError, message: 'Internal error' }
   }
 }
+
+/** Methods of an era whose response a handler of the program makes, if there is one. */
+const answeredByHandler: ReadonlySet<string> = new Set(['initialize', 'ping'])
 
 /** 2026-07-28 streamable-http, server behavior for custom headers: checked before anything runs. */
 function checkHeaders(

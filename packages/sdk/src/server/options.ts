@@ -1,10 +1,12 @@
-import type { QuestionLimits } from '../era/server.ts'
+import type { Definition, QuestionLimits } from '../era/server.ts'
 import type { PingOptions } from '../jsonrpc/heartbeat.ts'
+import type { Link } from '../jsonrpc/link.ts'
 import type { Cancellation } from '../jsonrpc/receiver.ts'
 import { type CacheHints, cacheHintsProblem } from '../protocol/caching.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { MemoryUsedStates, type UsedStates } from '../replay/sealed-states.ts'
+import type { Secret } from '../util/sealer.ts'
 import type { ServerLimits } from './call-limits.ts'
 import type { LogFilter } from './log.ts'
 import { checkStateKey } from './state-handles.ts'
@@ -30,10 +32,13 @@ export interface ServerOptions {
   cache?: CacheHints | undefined
   /** Limits on concurrent requests and on the call rate of one client. Defaults: see `docs/limits.md`. */
   limits?: ServerLimits | undefined
-  /** Encrypts data that clients send back, such as cursors and request state. Use the same key in all processes of a cluster. */
-  stateKey?: string | Uint8Array | undefined
+  /**
+   * Encrypts data that clients send back, such as cursors and request state. Use the same key in all processes of a cluster.
+   * Pass `processStateKey` if you create a server for each request of one process. A function is called on first use.
+   */
+  stateKey?: Secret | undefined
   /** Like `stateKey`, with key rotation: the first key encrypts, every key decrypts. */
-  stateKeys?: readonly (string | Uint8Array)[] | undefined
+  stateKeys?: readonly Secret[] | undefined
   /** Limits on questions that handlers ask clients. */
   questions?: QuestionOptions | undefined
   /**
@@ -41,6 +46,17 @@ export interface ServerOptions {
    * write to at any time, such as stdio, and on revisions that have `ping`. Default: no pings.
    */
   ping?: PingOptions | undefined
+  /** Cache hints by method, for example `{ 'tools/list': { ttlMs: 60_000 } }`. They take precedence over `cache`. */
+  cacheByMethod?: Readonly<Record<string, CacheHints>> | undefined
+  /**
+   * `lenient`: answers requests of a client that has not sent `initialize`, as if it had declared no capabilities, and lets a
+   * client send `initialize` again. Default `strict`: refuses both, as the protocol requires.
+   */
+  lifecycle?: 'strict' | 'lenient' | undefined
+  /** Called when a client has sent `notifications/initialized`. Revisions without a handshake do not have it. */
+  onInitialized?: ((link: Link) => void) | undefined
+  /** Converts what a handler threw before the response is made, for example to a `ProtocolError`. Default: unchanged. */
+  mapError?: ((error: unknown) => unknown) | undefined
   /** Called with requests that were cancelled and the reason, for your log. */
   onCancelled?: ((cancellation: Cancellation) => void) | undefined
 }
@@ -63,10 +79,10 @@ export interface QuestionOptions {
 }
 
 /** Returns the keys for the encryption of state, newest first. */
-export function toStateKeys({ stateKey, stateKeys }: ServerOptions): readonly (string | Uint8Array)[] {
+export function toStateKeys({ stateKey, stateKeys }: ServerOptions): readonly Secret[] {
   if (stateKey !== undefined && stateKeys) throw new TypeError('Pass either stateKey or stateKeys, not both')
   const keys = stateKeys ?? (stateKey === undefined ? [] : [stateKey])
-  keys.forEach(checkStateKey)
+  for (const key of keys) if (typeof key !== 'function') checkStateKey(key)
   return keys
 }
 
@@ -80,8 +96,17 @@ export function toQuestionLimits(options: QuestionOptions = {}): QuestionLimits 
   return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, usedStates }
 }
 
+/** Applies the defaults of `cacheByMethod`. */
+export function checkCacheByMethod({ cache, cacheByMethod = {} }: ServerOptions): Definition['cacheHintsOf'] {
+  const general = checkCacheHints(cache ?? {})
+  const special = new Map(
+    Object.entries(cacheByMethod).map(([method, hints]) => [method, checkCacheHints({ ...general, ...hints })]),
+  )
+  return (method) => special.get(method) ?? general
+}
+
 /** Applies the defaults of `cache`. Throws on values that the protocol does not allow. */
-export function checkCacheHints({ ttlMs = 0, cacheScope = 'private' }: CacheHints): Required<CacheHints> {
+function checkCacheHints({ ttlMs = 0, cacheScope = 'private' }: CacheHints): Required<CacheHints> {
   const problem = cacheHintsProblem({ ttlMs, cacheScope })
   if (problem !== undefined) throw new TypeError(`cache: ${problem}`)
   return { ttlMs, cacheScope }

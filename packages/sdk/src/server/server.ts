@@ -3,21 +3,23 @@ import { HandshakeServer } from '../era/handshake/server.ts'
 import type { Definition, ServerEra } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
 import { SubscribedUris } from '../era/subscribed-uris.ts'
-import { Link } from '../jsonrpc/link.ts'
-import type { Params } from '../jsonrpc/message.ts'
+import { handlersOf, Link } from '../jsonrpc/link.ts'
+import type { Params, ResultObject, RpcNotification, RpcRequest } from '../jsonrpc/message.ts'
 import type { Cancellation, Receiver } from '../jsonrpc/receiver.ts'
-import type { Transport } from '../jsonrpc/transport.ts'
+import type { ReplyStream, Transport } from '../jsonrpc/transport.ts'
 import type { Result } from '../protocol/base.ts'
+import type { Caller } from '../protocol/caller.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
 import { controlMethods } from '../protocol/control-methods.ts'
 import { warnIfDeprecated } from '../protocol/deprecated.ts'
 import type { Endpoint, RevisionFacts } from '../protocol/endpoint.ts'
+import type { HttpRequest } from '../protocol/http-request.ts'
 import { iconsProblem } from '../protocol/icons.ts'
 import type { LoggingMessageParams } from '../protocol/logging.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
 import type { ClientRequests } from '../protocol/methods.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
-import type { ServerTransport } from '../protocol/transport.ts'
+import { requestStreamOf, type ServerTransport } from '../protocol/transport.ts'
 import type { Outcome } from '../replay/conversation.ts'
 import { DenseSet } from '../util/dense-set.ts'
 import { Sealer } from '../util/sealer.ts'
@@ -27,7 +29,7 @@ import { ClientPings } from './client-pings.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
 import { createLogBucket, takeLog } from './log.ts'
-import { checkCacheHints, type ServerOptions, toQuestionLimits, toStateKeys } from './options.ts'
+import { checkCacheByMethod, type ServerOptions, toQuestionLimits, toStateKeys } from './options.ts'
 import { ServerTasks } from './server-tasks.ts'
 import type { TaskRuntime, TaskServer } from './task-runtime.ts'
 
@@ -47,7 +49,9 @@ export class Server {
   readonly #receiver: Receiver
   readonly #links = new DenseSet<Link>()
   #onClosed: ((link: Link) => void) | undefined
-  readonly #notificationHandlers = new Map<string, (params: Params) => void>()
+  readonly #notificationHandlers = new Map<string, NotificationHandler>()
+  #fallbackNotificationHandler: FallbackNotificationHandler | undefined
+  #registered: ServerCapabilities = {}
   readonly #parents = new Set<Server>()
   readonly #callLimits: ReturnType<typeof createCallLimits>
   readonly #pings: ClientPings | undefined
@@ -75,7 +79,8 @@ export class Server {
       revisions: chooseRevisions(options.revisions),
       changes: new Changes(options.listChangedDelayMs ?? 10),
       subscribedUris: new SubscribedUris(),
-      cacheHints: checkCacheHints(options.cache ?? {}),
+      cacheHintsOf: checkCacheByMethod(options),
+      isLenient: options.lifecycle === 'lenient',
       sealer: new Sealer(toStateKeys(options)),
       questions: toQuestionLimits(options.questions),
       tasks: undefined,
@@ -91,12 +96,13 @@ export class Server {
     const each: ServerEra[] = Object.values(eras)
     this.#dispatch = new Dispatch(eras, (error) => this.reportError(error))
     this.#dispatch.filterLog = options.filterLog
+    this.#dispatch.mapError = options.mapError
     this.#receiver = {
       methods: controlMethods,
       request: (exchange) => this.#dispatch.answer(exchange),
-      notification: (notification, link) => {
+      notification: (notification, link, stream) => {
         for (const era of each) era.notified(notification, link)
-        this.#callNotificationHandler(notification.method, notification.params ?? {})
+        this.#notified(notification, link, stream)
       },
       drain: (link) => {
         for (const era of each) era.drain(link)
@@ -187,11 +193,10 @@ export class Server {
     const traits: ServerTransport = transport
     traits.serves?.(this.endpoint)
     const link = this.#attach(transport)
-    const { onclose } = transport
+    const { onclose, ...before } = handlersOf(transport)
     try {
-      await link.open()
-      // Keep a handler that was set before.
-      if (onclose) chainClose(transport, onclose)
+      // A transport with many peers calls `onmessage` of the program itself.
+      await link.open(traits.serves ? { onclose } : { onclose, ...before })
       if (!traits.serves && !link.closed) this.#pings?.start(link, () => !!this.#handshake.revisionOf(link))
     } catch (error) {
       this.#links.delete(link)
@@ -220,18 +225,69 @@ export class Server {
     await this.#tasks.stop()
   }
 
-  /** Sets the handler of a method, which may be a custom one. Replaces an earlier handler. */
+  /**
+   * Sets the handler of a method, which may be a custom one. Replaces an earlier handler.
+   *
+   * The handler of `initialize` or `ping` makes the response in place of the library. The library still opens the session, with
+   * the revision and the capabilities of that response. For `logging/setLevel`, `resources/subscribe` and
+   * `resources/unsubscribe` the handler runs in addition to the library, unless you pass `replace: true`.
+   */
   setRequestHandler<M extends (keyof ClientRequests & string) | (string & {})>(
     method: M,
     handler: (params: ParamsOf<M>, ctx: Context) => ResultOf<M> | PromiseLike<ResultOf<M>>,
+    options: RequestHandlerOptions = {},
   ): void {
     if (reservedMethods.has(method)) throw new TypeError(`"${method}" is handled by the library and cannot be replaced`)
-    this.setMethod(method, { handler: handler as unknown as MethodEntry['handler'] })
+    this.setMethod(method, { handler: handler as unknown as MethodEntry['handler'], replaces: options.replace })
+  }
+
+  /** Removes the handler of a method. The method then does not exist, unless the library serves it itself. */
+  removeRequestHandler(method: string): void {
+    this.#dispatch.methods.delete(method)
+    this.#invalidateCaches()
+  }
+
+  /** Sets the handler of requests for methods without a handler. Undefined: they are answered with "Method not found". */
+  setFallbackRequestHandler(
+    handler: ((request: RpcRequest, ctx: Context) => ResultObject | PromiseLike<ResultObject>) | undefined,
+  ): void {
+    this.#dispatch.fallback = handler && { handler: (_params, ctx) => handler(ctx.call.request, ctx) }
+    this.#invalidateCaches()
   }
 
   /** Sets the handler of a notification from clients, for example `notifications/roots/list_changed`. */
-  setNotificationHandler(method: string, handler: (params: Params) => void): void {
+  setNotificationHandler(method: string, handler: NotificationHandler): void {
     this.#notificationHandlers.set(method, handler)
+  }
+
+  /** Removes the handler of a notification. */
+  removeNotificationHandler(method: string): void {
+    this.#notificationHandlers.delete(method)
+  }
+
+  /** Sets the handler of notifications without a handler. Undefined: they are ignored. */
+  setFallbackNotificationHandler(handler: FallbackNotificationHandler | undefined): void {
+    this.#fallbackNotificationHandler = handler
+  }
+
+  /** The connected clients. Send requests and notifications to one of them with `link.request` and `link.notify`. */
+  get links(): readonly Link[] {
+    return this.#links.all()
+  }
+
+  /**
+   * Returns the client at the other end of a link: its revision, name, capabilities and log level. Undefined before
+   * `initialize`, and on revisions without a handshake, where `ctx.caller` of each request has these facts.
+   */
+  callerOf(link: Link): Caller | undefined {
+    return this.#handshake.callerOf(link)
+  }
+
+  /** Declares capabilities in addition to those declared before. Call it before clients connect. */
+  registerCapabilities(capabilities: ServerCapabilities): void {
+    checkExtensions(capabilities.extensions)
+    this.#registered = mergeCapabilities(this.#registered, capabilities)
+    this.#invalidateCaches()
   }
 
   /** Adds middleware around every request to a feature or custom method. The first one added is the outermost. */
@@ -243,11 +299,8 @@ export class Server {
 
   /** Returns the declared capabilities. */
   getCapabilities(): ServerCapabilities {
-    const declared: Record<string, unknown> = { ...this.#declare?.() }
-    for (const [name, value] of Object.entries(this.#options.capabilities ?? {})) {
-      declared[name] = { ...(declared[name] as object), ...value }
-    }
-    return declared
+    const declared = mergeCapabilities(this.#declare?.() ?? {}, this.#options.capabilities ?? {})
+    return mergeCapabilities(declared, this.#registered)
   }
 
   /**
@@ -335,22 +388,46 @@ export class Server {
     console.error(`[tenon] ${this.info.name}:`, error)
   }
 
-  #callNotificationHandler(method: string, params: Params): void {
+  #notified(notification: RpcNotification, link: Link, stream: ReplyStream | undefined): void {
+    const { method, params = {} } = notification
+    const handler = this.#notificationHandlers.get(method)
+    const source = { link, request: requestStreamOf({ stream })?.request, stream }
     try {
-      this.#notificationHandlers.get(method)?.(params)
+      if (handler) handler(params, source)
+      else this.#fallbackNotificationHandler?.(notification, source)
+      if (method === 'notifications/initialized') this.#options.onInitialized?.(link)
     } catch (error) {
       this.reportError(error)
     }
   }
 }
 
-function chainClose(transport: Transport, before: NonNullable<Transport['onclose']>): void {
-  const ended = transport.onclose
-  transport.onclose = (detail) => {
-    ended?.(detail)
-    before(detail)
-  }
+/** Where a notification came from. */
+export interface NotificationSource {
+  readonly link: Link
+  /** The HTTP request that carried it; undefined on other transports. */
+  readonly request: HttpRequest | undefined
+  /** What the transport passed with the message. */
+  readonly stream: ReplyStream | undefined
+}
+
+/** Handles a notification from a client. */
+export type NotificationHandler = (params: Params, source: NotificationSource) => void
+
+/** Handles notifications that have no handler. */
+export type FallbackNotificationHandler = (notification: RpcNotification, source: NotificationSource) => void
+
+/** Options of `setRequestHandler`. */
+export interface RequestHandlerOptions {
+  /** Serve a method that the library serves itself. Default: for these methods the handler runs in addition. */
+  replace?: boolean | undefined
+}
+
+function mergeCapabilities(base: ServerCapabilities, additional: ServerCapabilities): ServerCapabilities {
+  const merged: Record<string, unknown> = { ...base }
+  for (const [name, value] of Object.entries(additional)) merged[name] = { ...(merged[name] as object), ...value }
+  return merged
 }
 
 /** Methods that the library implements itself. */
-const reservedMethods: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen'])
+const reservedMethods: ReadonlySet<string> = new Set(['server/discover', 'subscriptions/listen'])

@@ -1,6 +1,7 @@
 import { principalOf } from '../era/access.ts'
 import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
+import { random } from '../util/random.ts'
 import { Sealer } from '../util/sealer.ts'
 import type { Context } from './context.ts'
 import { ToolError } from './tool-error.ts'
@@ -62,6 +63,17 @@ export function stateHandles<T>(options: StateHandlesOptions = {}): StateHandles
 
 /** A secret for encryption: at least 32 random characters or bytes. */
 export type StateKey = string | Uint8Array
+
+let processKey: Uint8Array | undefined
+
+/**
+ * Returns a random key that all servers of this process share. Pass this function as `stateKey` if you create a server for each
+ * request, so that one server can open the request state of another.
+ */
+export function processStateKey(): Uint8Array {
+  processKey ??= random.bytes(32)
+  return processKey
+}
 
 /** Throws if a key is short enough to be guessed. */
 export function checkStateKey(key: unknown): void {

@@ -6,6 +6,9 @@ const ivBytes = 12
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
+/** A secret, or a function that returns it on first use. */
+export type Secret = string | Uint8Array | (() => string | Uint8Array)
+
 /**
  * Encrypts small values so that a peer can store them but neither read nor change them (AES-256-GCM with WebCrypto, so
  * that it runs on every runtime). The first key encrypts; every key decrypts, which allows rotation.
@@ -14,8 +17,8 @@ export class Sealer {
   readonly #keys: () => Promise<CryptoKey[]>
 
   /** @param secrets Shared between nodes, newest first. Default: a random key, valid until the process exits. */
-  constructor(secrets: readonly (string | Uint8Array)[] = []) {
-    this.#keys = lazy(() => Promise.all((secrets.length > 0 ? secrets : [randomKey()]).map(importKey)))
+  constructor(secrets: readonly Secret[] = []) {
+    this.#keys = lazy(() => Promise.all((secrets.length > 0 ? secrets : [randomKey]).map(importKey)))
   }
 
   /** @param purpose What the value is for. It can be opened only for the same purpose. */
@@ -51,7 +54,8 @@ function randomKey(): Uint8Array {
   return random.bytes(32)
 }
 
-async function importKey(secret: string | Uint8Array): Promise<CryptoKey> {
+async function importKey(given: Secret): Promise<CryptoKey> {
+  const secret = typeof given === 'function' ? given() : given
   const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
   const digest = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
   return crypto.subtle.importKey('raw', digest, 'AES-GCM', false, ['encrypt', 'decrypt'])

@@ -58,7 +58,9 @@ export class HandshakeServer implements ServerEra {
     const session = exchange.link.session
     if (session instanceof Session) return session
     const assumed = requestStreamOf(exchange)?.assumedRevision
-    if (assumed !== undefined) return this.#assumeSession(exchange.link, assumed)
+    if (assumed !== undefined) return this.#assumeSession(exchange.link, assumed, false)
+    const newest = this.#definition.isLenient ? this.#revisions[0] : undefined
+    if (newest) return this.#assumeSession(exchange.link, newest.id, true)
     if (this.#revisions.length === this.#definition.revisions.length) {
       throw new ProtocolError(ErrorCode.InvalidRequest, 'Session not initialized: send "initialize" first')
     }
@@ -103,7 +105,20 @@ export class HandshakeServer implements ServerEra {
   }
 
   revisionOf(link: Link): Revision | undefined {
-    return link.session instanceof Session ? link.session.rules : undefined
+    return this.callerOf(link)?.rules
+  }
+
+  /** The client that `initialize` introduced; undefined before. */
+  callerOf(link: Link): Caller | undefined {
+    return link.session instanceof Session ? link.session : undefined
+  }
+
+  adopt(link: Link, { protocolVersion, capabilities }: ResultObject): void {
+    const { session } = link
+    if (!(session instanceof Session)) return
+    const revision = this.#revisions.find(({ id }) => id === protocolVersion) ?? session.rules
+    this.closed(link)
+    this.#openSession(link, revision, session, (capabilities ?? session.declared) as ServerCapabilities)
   }
 
   /**
@@ -161,7 +176,10 @@ export class HandshakeServer implements ServerEra {
 
   #initialize(exchange: Exchange): ResultObject {
     const { link, request } = exchange
-    if (link.session instanceof Session) throw new ProtocolError(ErrorCode.InvalidRequest, 'Already initialized')
+    if (link.session instanceof Session) {
+      if (!this.#definition.isLenient) throw new ProtocolError(ErrorCode.InvalidRequest, 'Already initialized')
+      this.closed(link)
+    }
     const params = request.params as unknown as InitializeParams
     const revision = this.#chooseRevision(params.protocolVersion)
     const declared = this.#definition.capabilities()
@@ -178,7 +196,7 @@ export class HandshakeServer implements ServerEra {
   #openSession(
     link: Link,
     revision: Revision,
-    client: Partial<InitializeParams>,
+    client: Pick<Partial<Caller>, 'clientInfo' | 'capabilities'>,
     declared: ServerCapabilities,
   ): Session {
     const cache = link.session instanceof Session ? link.session.cache : undefined
@@ -190,10 +208,10 @@ export class HandshakeServer implements ServerEra {
     return session
   }
 
-  /** Without sessions, the caller is taken for a client that declared no capabilities. */
-  #assumeSession(link: Link, id: string): Session {
+  /** Without a handshake, the caller is taken for a client that declared no capabilities. */
+  #assumeSession(link: Link, id: string, canAnswer: boolean): Session {
     const revision = this.#chooseRevision(id)
-    const session = new Session(revision, {}, this.#definition.capabilities(), false)
+    const session = new Session(revision, {}, this.#definition.capabilities(), canAnswer)
     link.session = session
     return session
   }

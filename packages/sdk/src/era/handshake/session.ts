@@ -1,7 +1,6 @@
 import type { RpcNotification } from '../../jsonrpc/message.ts'
 import type { Caller } from '../../protocol/caller.ts'
 import type { ClientCapabilities, Implementation, ServerCapabilities } from '../../protocol/capabilities.ts'
-import type { InitializeParams } from '../../protocol/initialize.ts'
 import type { LoggingLevel } from '../../protocol/logging.ts'
 import type { Revision, RevisionId } from '../../protocol/revision.ts'
 import type { Granted } from '../access.ts'
@@ -35,7 +34,7 @@ export class Session implements Caller, RootsCache {
 
   constructor(
     revision: Revision,
-    client: Partial<InitializeParams>,
+    client: Pick<Partial<Caller>, 'clientInfo' | 'capabilities'>,
     declared: ServerCapabilities,
     canAnswer: boolean,
     cache: RootsCache['cache'] = {},

@@ -92,7 +92,7 @@ export class StatelessServer implements ServerEra {
   /** Adds the server's cache hints to results of handlers that set none. */
   #withHints(method: string, result: ResultObject): ResultObject {
     if (!cacheable.has(method) || (result.ttlMs !== undefined && result.cacheScope !== undefined)) return result
-    return { ...this.#definition.cacheHints, ...result }
+    return { ...this.#definition.cacheHintsOf(method), ...result }
   }
 
   /**
@@ -111,12 +111,12 @@ export class StatelessServer implements ServerEra {
 
   #discover(exchange: Exchange): Reply {
     const { rules } = this.identify(exchange)
-    const { revisions, instructions, cacheHints } = this.#definition
+    const { revisions, instructions } = this.#definition
     const result = {
       supportedVersions: revisions.map(({ id }) => id),
       capabilities: this.#definition.capabilities(),
       ...(instructions !== undefined && { instructions }),
-      ...cacheHints,
+      ...this.#definition.cacheHintsOf('server/discover'),
     }
     return this.#complete(rules.toResult('server/discover', result))
   }
