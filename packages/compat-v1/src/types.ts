@@ -1,0 +1,127 @@
+// The messages of the protocol: their schemas and types, and what goes with them. The schemas load zod. A module that
+// must load fast imports its types from here and its values from `shared/constants.ts`, `errors.ts` and `guards.ts`.
+
+import { metaKeys } from 'tenon'
+import { InitializedNotificationSchema, InitializeRequestSchema } from './generated/protocol-schemas.ts'
+import type {
+  CompleteRequest,
+  CreateMessageRequestParams,
+  InitializedNotification,
+  InitializeRequest,
+  Prompt,
+  PromptReference,
+  Resource,
+  ResourceTemplateReference,
+  Tool,
+} from './generated/protocol-types.ts'
+import type { AuthInfo } from './server/auth/types.ts'
+import { isPlainObject } from './shared/guards.ts'
+
+export * from './generated/protocol-schemas.ts'
+export type * from './generated/protocol-types.ts'
+export {
+  DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
+  JSONRPC_VERSION,
+  LATEST_PROTOCOL_VERSION,
+  RELATED_TASK_META_KEY,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from './shared/constants.ts'
+export { ErrorCode, McpError, UrlElicitationRequiredError } from './shared/errors.ts'
+export {
+  isJSONRPCError,
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  isJSONRPCResultResponse,
+  isTaskAugmentedRequestParams,
+} from './shared/guards.ts'
+
+/**
+ * Whether a message is the first of a client: `initialize`, or any request of a revision without a handshake.
+ *
+ * HTTP servers that keep their own sessions create a transport when this is true. Since 2026-07-28 every request
+ * stands alone and carries its revision in `_meta`, so that each needs one.
+ */
+export const isInitializeRequest = (value: unknown): value is InitializeRequest =>
+  isStatelessRequest(value) || InitializeRequestSchema.safeParse(value).success
+
+/** Whether a message is `notifications/initialized`. */
+export const isInitializedNotification = (value: unknown): value is InitializedNotification =>
+  InitializedNotificationSchema.safeParse(value).success
+
+/** A completion request for a prompt. */
+export type CompleteRequestPrompt = CompleteRequestFor<PromptReference>
+
+/** A completion request for a resource template. */
+export type CompleteRequestResourceTemplate = CompleteRequestFor<ResourceTemplateReference>
+
+/** Throws unless a completion request is for a prompt. */
+export function assertCompleteRequestPrompt(request: CompleteRequest): asserts request is CompleteRequestPrompt {
+  const { type } = request.params.ref
+  if (type !== 'ref/prompt') throw new TypeError(`Expected CompleteRequestPrompt, but got ${type}`)
+}
+
+/** Throws unless a completion request is for a resource template. */
+export function assertCompleteRequestResourceTemplate(
+  request: CompleteRequest,
+): asserts request is CompleteRequestResourceTemplate {
+  const { type } = request.params.ref
+  if (type !== 'ref/resource') throw new TypeError(`Expected CompleteRequestResourceTemplate, but got ${type}`)
+}
+
+/** `sampling/createMessage` without tools. */
+export type CreateMessageRequestParamsBase = Omit<CreateMessageRequestParams, 'tools' | 'toolChoice'>
+
+/** `sampling/createMessage` with tools. */
+export interface CreateMessageRequestParamsWithTools extends CreateMessageRequestParams {
+  tools: Tool[]
+}
+
+/** Called when a list changed: with its items, or with an error if it could not be fetched. */
+export type ListChangedCallback<T> = (error: Error | null, items: T[] | null) => void
+
+/** How a client reacts to a list that changed. */
+export type ListChangedOptions<T> = {
+  /** Fetches the list before calling back. Default: true. */
+  autoRefresh?: boolean
+  /** Changes within this time count as one, in milliseconds. Default: 300. */
+  debounceMs?: number
+  onChanged: ListChangedCallback<T>
+}
+
+/** How a client reacts to each list that changed. */
+export type ListChangedHandlers = {
+  tools?: ListChangedOptions<Tool>
+  prompts?: ListChangedOptions<Prompt>
+  resources?: ListChangedOptions<Resource>
+}
+
+/** HTTP headers by lowercase name, as Node.js has them. */
+export type IsomorphicHeaders = Record<string, string | string[] | undefined>
+
+/** The HTTP request that carried a message. */
+export interface RequestInfo {
+  headers: IsomorphicHeaders
+  url?: URL
+}
+
+/** What a transport knows about a message besides its text. */
+export interface MessageExtraInfo {
+  requestInfo?: RequestInfo
+  authInfo?: AuthInfo
+  /** Closes the stream of this request; the client reconnects to it. */
+  closeSSEStream?: () => void
+  /** Closes the stream that belongs to no request; the client reconnects to it. */
+  closeStandaloneSSEStream?: () => void
+}
+
+type CompleteRequestFor<Reference> = Omit<CompleteRequest, 'params'> & {
+  params: Omit<CompleteRequest['params'], 'ref'> & { ref: Reference }
+}
+
+function isStatelessRequest(value: unknown): boolean {
+  if (!isPlainObject(value) || typeof value.method !== 'string' || value.id === undefined) return false
+  const meta = isPlainObject(value.params) ? value.params._meta : undefined
+  return isPlainObject(meta) && typeof meta[metaKeys.protocolVersion] === 'string'
+}
