@@ -1,4 +1,5 @@
 export { type Challenge, parseChallenges } from '../auth/client/challenge.ts'
+export { type ClientAssertionOptions, createClientAssertion } from '../auth/client/client-assertion.ts'
 export type { AuthRefusal, AuthRequest, ClientAuth } from '../auth/client/client-auth.ts'
 export type { ClientKey } from '../auth/client/client-authentication.ts'
 export {

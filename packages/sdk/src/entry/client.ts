@@ -1,3 +1,4 @@
+export { type Challenge, parseChallenges } from '../auth/client/challenge.ts'
 export type { AuthRefusal, AuthRequest, ClientAuth } from '../auth/client/client-auth.ts'
 export { Client, type ServerDescription } from '../client/client.ts'
 export type { ClientState, SessionRenewed, StateChange } from '../client/connection.ts'
