@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { record, recordStateless } from './conversation.js'
+import { differences } from './differences.js'
+import { programs } from './programs.js'
+
+const installed = fileURLToPath(new URL('node_modules', import.meta.url))
+const aliased = fileURLToPath(new URL('aliased/node_modules', import.meta.url))
+
+for (const [name, program] of Object.entries(programs)) {
+  describe(name, () => {
+    it('gives the same answers as on the official SDK', async () => {
+      const [official, ours] = [await record(program, installed), await record(program, aliased)]
+      const [expected, actual] = [explain(name, official), explain(name, ours)]
+      for (const request of Object.keys(official)) {
+        assert.deepEqual(actual[request], expected[request], `The answers to ${request} differ`)
+      }
+    })
+
+    it('gives a client of 2026-07-28 the same tools and results', async () => {
+      const official = await record(program, installed)
+      const ours = await recordStateless(program, aliased)
+      assert.deepEqual(
+        ours.tools,
+        official['{"method":"tools/list"}'].result?.tools.map(({ name }) => name),
+      )
+      for (const [request, content] of Object.entries(ours.contents)) {
+        assert.deepEqual(content, official[request].result?.content, `The results of ${request} differ`)
+      }
+    })
+  })
+}
+
+/** Applies the explained differences of a program. */
+function explain(name, answers) {
+  return differences
+    .filter(({ program }) => program === name || program === '*')
+    .reduce((changed, { apply }) => apply(structuredClone(changed)), answers)
+}
