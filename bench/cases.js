@@ -2,6 +2,7 @@ import { bundleSize } from './bundle.js'
 import { echoes, listsAll } from './checks.js'
 import { Child } from './child.js'
 import { clientLoad } from './client-load.js'
+import { compatGroups } from './compat-cases.js'
 import { formArguments } from './definitions.js'
 import { median, rate } from './figures.js'
 import { gatewayGroups } from './gateway-cases.js'
@@ -39,6 +40,7 @@ export const groups = [
   bundle(),
   ...httpGroups,
   ...gatewayGroups,
+  ...compatGroups(calls),
 ]
 
 function calls(revision, contestants, cases) {

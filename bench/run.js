@@ -9,7 +9,7 @@ import { report, writeReport } from './report.js'
 // node run.js [--rounds N] [--quick] [--only case,...] [--patient] [--write] [--file path]
 //
 // --quick    two short rounds, for development
-// --only     some cases: their names, or a common prefix such as `http` or `gateway`
+// --only     some cases: their names, or a common prefix such as `http`, `gateway` or `compat`
 // --patient  waits for a quiet machine, and repeats measurements that other programs disturbed
 // --write    updates docs/performance.md, or the given file
 
@@ -31,7 +31,9 @@ const chosen = choose(options.only)
 /** The parts of the report: `bench`, or the block that a group names. */
 const blocks = [...new Set(chosen.map(blockOf))]
 if (options.write && (rounds < 5 || !blocks.every(isComplete))) {
-  throw new Error('Only all cases, or all of `--only gateway`, in at least five rounds are worth writing down')
+  throw new Error(
+    'Only all cases, or all of `--only gateway` or `--only compat`, in at least five rounds are worth writing down',
+  )
 }
 const absent = isBuilt('tenon/server') ? [] : ['tenon', 'tenon-json-schema', 'tenon-audit', 'direct']
 if (absent.length > 0) console.error('tenon is not built and is left out')
