@@ -111,10 +111,16 @@ export class HttpError extends McpError {
   readonly outcome: HttpOutcome
   /** The start of the response body. */
   readonly body: string | undefined
+  /** The method of the HTTP request: `POST` for messages, `GET` for streams, `DELETE` for the end of a session. */
+  readonly method: string | undefined
+  /** The reason phrase of the response, if there was one. */
+  readonly statusText: string | undefined
 
   constructor(message: string, detail: HttpErrorDetail) {
     super('http', message, 'cause' in detail ? { cause: detail.cause } : undefined)
     this.status = detail.status
+    this.method = detail.method
+    this.statusText = detail.statusText
     this.outcome = detail.outcome
     this.body = detail.body
   }
@@ -125,6 +131,8 @@ export interface HttpErrorDetail {
   outcome: HttpOutcome
   status?: number | undefined
   body?: string | undefined
+  method?: string | undefined
+  statusText?: string | undefined
   cause?: unknown
 }
 

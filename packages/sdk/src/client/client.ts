@@ -1,8 +1,9 @@
+import type { ServerFacts } from '../era/client.ts'
 import type { Negotiated } from '../era/negotiate.ts'
 import { ClosedError, McpError } from '../errors.ts'
 import type { Heartbeat } from '../jsonrpc/heartbeat.ts'
 import type { Link } from '../jsonrpc/link.ts'
-import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
@@ -42,7 +43,7 @@ import type { RootList, ServerIdentity } from './input/handlers.ts'
 import { InputHandlers } from './input/input-handlers.ts'
 import { type ClientRequestHandler, ServerRequestHandler } from './input/server-requests.ts'
 import type { ListCall } from './list-call.ts'
-import type { ClientOptions } from './options.ts'
+import type { ClientConnectOptions, ClientOptions, ClientRequestOptions } from './options.ts'
 import { idempotentMethods, Requester } from './requester.ts'
 import { CachedRequests } from './response-cache.ts'
 import { NotificationReceiver } from './server-notifications.ts'
@@ -131,7 +132,17 @@ export class Client {
     this.#tasks = new Tasks({ connection, requester, pages, tools: this.#tools, tasks, usesTasks })
     const inputHandlers = this.#inputHandlers
     const tools = this.#tools
-    this.#notifications = new NotificationReceiver({ connection, cached, events, inputHandlers, tasks, tools, warn })
+    const raw = options.raw === true
+    this.#notifications = new NotificationReceiver({
+      connection,
+      cached,
+      events,
+      inputHandlers,
+      tasks,
+      tools,
+      raw,
+      warn,
+    })
     this.#logging = new Logging({
       connection,
       requester,
@@ -189,9 +200,16 @@ export class Client {
     return this.#events.on(name, listener)
   }
 
-  /** Connects to a server and negotiates the revision. A client can be connected once. */
-  connect(transport: Transport): Promise<void> {
-    return this.#connection.open(transport)
+  /**
+   * Connects to a server and negotiates the revision. A client can be connected once.
+   *
+   * @example
+   * // Skips the negotiation with a server that is known from an earlier connection.
+   * await client.connect(transport, { server: JSON.parse(stored) })
+   */
+  async connect(transport: Transport, options: ClientConnectOptions = {}): Promise<void> {
+    const { server, signal } = options
+    await this.#connection.open(transport, { prior: server && toFacts(server), signal })
   }
 
   /** Closes the connection. Pending calls fail with a `ClosedError`. */
@@ -206,15 +224,29 @@ export class Client {
     return this.close()
   }
 
-  /** Sends a request of any method and returns the result. Known methods are typed. */
+  /**
+   * Sends a request of any method and returns the result. Known methods are typed.
+   *
+   * @example
+   * // Answers requests for input by hand.
+   * const result = await client.request('tools/call', call, { inputRequired: 'return' })
+   * if (result.resultType === 'input_required') {
+   *   const { requestState, inputRequests } = result
+   *   await client.request('tools/call', { ...call, requestState, inputResponses: await answer(inputRequests) })
+   * }
+   */
   request<M extends (keyof ClientRequests & string) | (string & {})>(
     method: M,
     params?: RequestParamsOf<M>,
-    options?: RequestOptions,
+    options?: ClientRequestOptions,
   ): Promise<RequestResultOf<M>>
-  async request(method: string, params?: Params, options?: RequestOptions): Promise<ResultObject> {
-    if (isToolCall(method, params)) return this.#tools.callToEnd(params, options)
-    return this.#requester.requestAny(method, params, options)
+  async request(method: string, params?: Params, options?: ClientRequestOptions): Promise<ResultObject> {
+    const isCall = isToolCall(method, params)
+    if (options?.inputRequired === 'return') {
+      return isCall ? this.#tools.callOnce(params, options) : this.#requester.send(method, params, options)
+    }
+    if (isCall && this.#options.raw) return (await this.#tools.start(params, options)).result
+    return isCall ? this.#tools.callToEnd(params, options) : this.#requester.requestAny(method, params, options)
   }
 
   /** Sends a notification of any method. */
@@ -230,9 +262,29 @@ export class Client {
     this.#serverRequests.setHandler(method, handler)
   }
 
+  /** Removes the handler for requests of this method. */
+  removeRequestHandler(method: string): void {
+    this.#serverRequests.removeHandler(method)
+  }
+
+  /** Handles requests of the server that have no handler. Without a fallback the server receives an error. */
+  setFallbackRequestHandler(handler: ClientRequestHandler | undefined): void {
+    this.#serverRequests.setFallback(handler)
+  }
+
   /** Handles a notification of the server. */
   setNotificationHandler(method: string, handler: (params: Params) => void): void {
     this.#notifications.setHandler(method, handler)
+  }
+
+  /** Removes the handler for notifications of this method. */
+  removeNotificationHandler(method: string): void {
+    this.#notifications.removeHandler(method)
+  }
+
+  /** Handles notifications of the server that have no handler. */
+  setFallbackNotificationHandler(handler: ((notification: RpcNotification) => void) | undefined): void {
+    this.#notifications.setFallback(handler)
   }
 
   /** Replaces the roots, and notifies the server if its revision supports that. */
@@ -425,6 +477,9 @@ export class Client {
       tasks,
       logLevel,
       trace,
+      negotiation,
+      recover,
+      raw,
     } = this.#options
     const { capabilities } = this.#inputHandlers
     const revisions = chooseRevisions(revision ? [revision] : choice)
@@ -435,6 +490,9 @@ export class Client {
       probeTimeoutMs: probeTimeoutMs ?? 2_000,
       connectTimeoutMs: connectTimeoutMs ?? 60_000,
       restarts: restarts ?? 3,
+      negotiation: negotiation ?? 'discover-first',
+      recovers: recover ?? true,
+      closeGraceMs: raw ? 0 : undefined,
       trace,
       receiver: {
         request: (exchange) => void this.#serverRequests.answer(exchange),
@@ -458,6 +516,7 @@ export class Client {
       connection: this.#connection,
       defaults: request,
       maxRounds: maxRounds ?? defaultMaxRounds,
+      raw: this.#options.raw === true,
       closing: this.#closing.signal,
       addMeta: (params, options) => this.#logging.addLevel(params, options),
       // The error may name URL elicitations that the server will report as complete.
@@ -470,6 +529,7 @@ export class Client {
   #createServerRequests(): ServerRequestHandler {
     return new ServerRequestHandler({
       inputHandlers: this.#inputHandlers,
+      raw: this.#options.raw === true,
       tasks: this.#options.handlers?.tasks,
       revision: () => this.#requester.revision,
       server: () => this.#serverIdentity,
@@ -548,6 +608,10 @@ export class Client {
     this.#events.emit('error', { error })
     if (!this.#events.hasListeners('error')) console.error(`[tenon] ${what}`, error)
   }
+}
+
+function toFacts({ revision: id, info, capabilities, instructions }: ServerDescription): ServerFacts {
+  return { revision: chooseRevisions([id])[0]!, info, capabilities, instructions }
 }
 
 function isToolCall(method: string, params: Params | undefined): params is Params & CallToolParams {

@@ -1,5 +1,5 @@
-import type { CallOptions, ClientIdentity } from '../era/client.ts'
-import { type Negotiated, negotiate } from '../era/negotiate.ts'
+import type { CallOptions, ClientIdentity, ServerFacts } from '../era/client.ts'
+import { type Negotiated, type NegotiationOrder, negotiate } from '../era/negotiate.ts'
 import { AuthError, type CloseDetail, ClosedError, describeOutput, McpError, TimeoutError } from '../errors.ts'
 import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { Link } from '../jsonrpc/link.ts'
@@ -40,6 +40,11 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number
   /** How often per minute a server process that exited is restarted. */
   readonly restarts: number
+  readonly negotiation: NegotiationOrder
+  /** Whether to reconnect when the connection is lost, and to repeat calls. */
+  readonly recovers: boolean
+  /** How long `close` waits for handlers of requests. Undefined: the default of the link. */
+  readonly closeGraceMs: number | undefined
   readonly trace: TraceListener | undefined
   readonly receiver: Omit<Receiver, 'closed' | 'gap' | 'methods'>
   /** Whether repeating the request has no further effect. */
@@ -53,6 +58,12 @@ export interface ConnectionOptions {
   /** Closes these streams. `live` is undefined when there is no connection. */
   closeStreams(live: Negotiated | undefined): Promise<void>
   onClosed(): void
+}
+
+/** How to open the first connection. */
+export interface OpenOptions {
+  readonly prior: ServerFacts | undefined
+  readonly signal: AbortSignal | undefined
 }
 
 const minute = 60_000
@@ -98,7 +109,7 @@ export class Connection {
     return this.#transport
   }
 
-  async open(given: ClientTransport): Promise<void> {
+  async open(given: ClientTransport, options?: OpenOptions): Promise<void> {
     if (this.#transport) {
       throw new McpError(
         'invalid-argument',
@@ -111,7 +122,7 @@ export class Connection {
     this.#isRemote = transport.readsHeaders === true || transport.handshakeOnly === true
     this.#setState('connecting')
     try {
-      await this.#connect()
+      await this.#connect(options)
     } catch (cause) {
       this.#isClosing = true
       const error = cause instanceof TimeoutError ? this.#connectTimeout(cause) : cause
@@ -128,7 +139,7 @@ export class Connection {
     this.#live = undefined
     this.#closing.abort()
     await this.#options.closeStreams(live)
-    await (live ? live.link.close() : this.#transport?.close())
+    await (live ? live.link.close(this.#options.closeGraceMs) : this.#transport?.close())
     this.#options.onClosed()
     this.#setState('closed', 'close() was called')
   }
@@ -145,7 +156,7 @@ export class Connection {
   /** Sends a request at once, or after a reconnect that is in progress. */
   call(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
     const answer = this.#send(method, params, options)
-    return this.#isRemote ? this.#retry(answer, method, params, options) : answer
+    return this.#isRemote && this.#options.recovers ? this.#retry(answer, method, params, options) : answer
   }
 
   /** Resolves with the connection in use, or with the next one while the client reconnects. */
@@ -184,22 +195,25 @@ export class Connection {
     })
   }
 
-  async #connect(): Promise<Negotiated> {
+  async #connect(options?: OpenOptions): Promise<Negotiated> {
     this.#isConnecting = true
     try {
-      return await this.#negotiate()
+      return await this.#negotiate(options)
     } finally {
       this.#isConnecting = false
     }
   }
 
-  async #negotiate(): Promise<Negotiated> {
-    const { identity, revisions, probeTimeoutMs, connectTimeoutMs } = this.#options
+  async #negotiate(options: OpenOptions | undefined): Promise<Negotiated> {
+    const { identity, revisions, probeTimeoutMs, connectTimeoutMs, negotiation } = this.#options
     const live = await negotiate({
       identity,
       revisions,
       probeTimeoutMs,
       timeoutMs: connectTimeoutMs,
+      order: negotiation,
+      prior: options?.prior,
+      signal: options?.signal,
       open: () => this.#openLink(),
     })
     if (this.#isClosing) {
@@ -241,7 +255,7 @@ export class Connection {
     if (this.#isConnecting) return
     const reason = this.#resetReason ?? describeEnd(detail)
     this.#resetReason = undefined
-    if (!this.#transport?.restartable || !this.#mayRestart()) {
+    if (!this.#options.recovers || !this.#transport?.restartable || !this.#mayRestart()) {
       this.#isClosing = true
       this.#setState('closed', reason)
       return

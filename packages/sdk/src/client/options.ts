@@ -1,3 +1,4 @@
+import type { NegotiationOrder } from '../era/negotiate.ts'
 import type { PingOptions } from '../jsonrpc/heartbeat.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
@@ -5,6 +6,7 @@ import type { LoggingLevel } from '../protocol/logging.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import type { TraceListener } from '../protocol/trace.ts'
 import type { TaskIdStore } from '../store/ports.ts'
+import type { ServerDescription } from './client.ts'
 import type { ClientHandlers } from './input/handlers.ts'
 
 /** Options of a `Client`. */
@@ -17,6 +19,12 @@ export interface ClientOptions {
   revision?: RevisionId | undefined
   /** The revisions to choose from. Default: all. */
   revisions?: readonly RevisionId[] | undefined
+  /**
+   * Which request to send first. `discover-first` sends `server/discover`, and `initialize` if the server does not know it.
+   * `handshake-first` sends `initialize`, and `server/discover` if the server has no handshake; the revision is then the newest
+   * one with a handshake that both sides support. Default `discover-first`.
+   */
+  negotiation?: NegotiationOrder | undefined
   /** Timeouts for every request. */
   request?: Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'> | undefined
   /** How long to wait for an answer to `server/discover` before the client also sends `initialize`. Default 2,000. */
@@ -41,6 +49,18 @@ export interface ClientOptions {
   ping?: PingOptions | undefined
   /** How often per minute a server process that exited is restarted. Default 3; 0 means never. */
   restarts?: number | undefined
+  /**
+   * Whether the client recovers from failures by itself: starts a process or session again that was lost, and repeats calls
+   * that are safe to repeat. With `false`, a lost connection closes the client. Default true.
+   */
+  recover?: boolean | undefined
+  /**
+   * Passes messages through as they are, for programs that check messages themselves, such as compatibility layers. Params
+   * and results are neither checked nor adapted to the revision, handlers receive requests of the server even before the
+   * handshake is complete and do not pause timeouts, `request` returns tasks as they are, and `close` does not wait for
+   * handlers. Default false.
+   */
+  raw?: boolean | undefined
   /** How often a server may request input during one call. Default 32. */
   maxRounds?: number | undefined
   /**
@@ -64,4 +84,32 @@ export interface ClientOptions {
    * order. The events contain secrets; `redactTraceEvent` of `tenon/host` removes them.
    */
   trace?: TraceListener | undefined
+}
+
+/** Options of `Client.connect`. */
+export interface ClientConnectOptions {
+  /**
+   * What is known about the server from an earlier connection: its `client.server`. Nothing is negotiated then. To continue a
+   * session over HTTP, also pass its `sessionId` to the transport.
+   */
+  server?: ServerDescription | undefined
+  /** Stops connecting. It has no effect on a connection that is open. */
+  signal?: AbortSignal | undefined
+}
+
+/** Options of `Client.request`. */
+export interface ClientRequestOptions extends RequestOptions {
+  /**
+   * What to do with a result that asks for input (2026-07-28). `answer` calls the handlers of the client and repeats the request
+   * until the result is final. `return` returns the `input_required` result; repeat the request with `inputResponses` and
+   * `requestState` in its params. Default `answer`.
+   */
+  inputRequired?: 'answer' | 'return' | undefined
+  /**
+   * Continues an interrupted request instead of sending it: the server sends the events after this one again (Streamable HTTP up to
+   * 2025-11-25). Pass the last value that `onresumptiontoken` received.
+   */
+  resumptionToken?: string | undefined
+  /** Called with the id of each event on the stream of the request. Store the last one to continue the request later. */
+  onresumptiontoken?: ((token: string) => void) | undefined
 }

@@ -22,6 +22,8 @@ export interface RequesterOptions {
   /** Defaults for every request. */
   readonly defaults: CallOptions | undefined
   readonly maxRounds: number
+  /** Whether params are sent as they are. */
+  readonly raw: boolean
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal
   /** Adds the members of `_meta` that every request has. */
@@ -51,14 +53,19 @@ export class Requester {
 
   /** Sends one request of any method. */
   send(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
-    const { connection, defaults, addMeta, onFailure } = this.#options
-    const problem = paramsChecks.get(method)?.(params ?? {})
-    if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
-    const traceProblem = params?._meta === undefined ? undefined : this.traceProblem(method, params)
-    if (traceProblem) return Promise.reject(traceProblem)
-    const answer = connection.call(method, addMeta(params, options), defaults ? { ...defaults, ...options } : options)
+    const { connection, defaults, addMeta, onFailure, raw } = this.#options
+    const problem = raw ? undefined : this.#problemWith(method, params)
+    if (problem) return Promise.reject(problem)
+    const sent = defaults || raw ? { ...defaults, ...options, raw } : options
+    const answer = connection.call(method, addMeta(params, options), sent)
     if (onFailure) answer.catch(onFailure)
     return answer
+  }
+
+  #problemWith(method: string, params: Params | undefined): McpError | undefined {
+    const problem = paramsChecks.get(method)?.(params ?? {})
+    if (problem !== undefined) return new McpError('invalid-argument', `${method}: ${problem}`)
+    return params?._meta === undefined ? undefined : this.traceProblem(method, params)
   }
 
   /** Sends a request, and repeats it with input until the result is final. */

@@ -16,6 +16,8 @@ export interface NotificationReceiverOptions {
   readonly inputHandlers: InputHandlers
   readonly tasks: ClientTasks
   readonly tools: Tools
+  /** Whether notifications with invalid params are passed on, too. */
+  readonly raw: boolean
   warn(message: string): void
 }
 
@@ -24,6 +26,7 @@ export class NotificationReceiver {
   readonly #options: NotificationReceiverOptions
   readonly #handlers = new Map<string, (params: Params) => void>()
   readonly #listeners = new Map<string, (params: Params) => void>()
+  #fallback: ((notification: RpcNotification) => void) | undefined
 
   constructor(options: NotificationReceiverOptions) {
     this.#options = options
@@ -34,22 +37,35 @@ export class NotificationReceiver {
     this.#handlers.set(method, handler)
   }
 
+  removeHandler(method: string): void {
+    this.#handlers.delete(method)
+  }
+
+  setFallback(handler: ((notification: RpcNotification) => void) | undefined): void {
+    this.#fallback = handler
+  }
+
   hasHandler(method: string): boolean {
     return this.#handlers.has(method)
   }
 
   receive(notification: RpcNotification): void {
-    const { connection, events, warn } = this.#options
+    const { connection, raw, warn } = this.#options
     const { method, params = {} } = notification
     connection.live?.era.notified(notification)
-    if (paramsChecks.get(method)?.(params) !== undefined) {
-      return warn(`The server sent ${method} with invalid params, which is ignored`)
-    }
-    this.#listeners.get(method)?.(params)
+    const isInvalid = paramsChecks.get(method)?.(params) !== undefined
+    if (isInvalid && !raw) return warn(`The server sent ${method} with invalid params, which is ignored`)
+    if (!isInvalid) this.#listeners.get(method)?.(params)
+    this.#handle(notification, params)
+  }
+
+  #handle(notification: RpcNotification, params: Params): void {
+    const handler = this.#handlers.get(notification.method)
     try {
-      this.#handlers.get(method)?.(params)
+      if (handler) handler(params)
+      else this.#fallback?.(notification)
     } catch (error) {
-      events.emit('error', { error })
+      this.#options.events.emit('error', { error })
     }
   }
 

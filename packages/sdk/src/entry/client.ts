@@ -20,9 +20,9 @@ export type {
   RootList,
   ServerIdentity,
 } from '../client/input/handlers.ts'
-export type { ClientRequestHandler } from '../client/input/server-requests.ts'
+export type { ClientRequestHandler, IncomingRequest } from '../client/input/server-requests.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
-export type { ClientOptions } from '../client/options.ts'
+export type { ClientConnectOptions, ClientOptions, ClientRequestOptions } from '../client/options.ts'
 export type { ClientSideTasksOptions } from '../client/tasks/client-side-tasks.ts'
 export type { TaskStatusChange } from '../client/tasks/client-tasks.ts'
 export type { TaskHandle } from '../client/tasks/handle.ts'
@@ -35,6 +35,7 @@ export {
   type Target,
   type TestIdentity,
 } from '../connect/connect.ts'
+export type { NegotiationOrder } from '../era/negotiate.ts'
 export {
   CapabilityError,
   ClosedError,
@@ -85,9 +86,10 @@ export type {
 } from '../protocol/transport.ts'
 export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { KnownTask, TaskIdStore } from '../store/ports.ts'
-export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
+export type { HeadersLike, HttpClientOptions, ReconnectionScheduler } from '../transport/http/client/config.ts'
 export type { ProviderOption } from '../transport/http/client/provider-auth.ts'
 export {
+  type HttpMessageOptions,
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
 } from '../transport/http/client/transport.ts'

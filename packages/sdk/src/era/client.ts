@@ -51,6 +51,8 @@ export interface CallOptions extends HttpSendOptions {
   logLevel?: LoggingLevel | undefined
   /** Used instead of the handlers of the client. */
   input?: CallInput | undefined
+  /** Whether to send the params as they are, even if the revision has another shape for them. Default false. */
+  raw?: boolean | undefined
   /** Whether the result may be a task, or the request is about one. Declared to servers that require it. */
   takesTasks?: boolean | undefined
 }

@@ -1,14 +1,18 @@
 import { ClosedError, ErrorCode, HttpError, McpError, PeerError } from '../errors.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
+import { parseText } from '../jsonrpc/parse.ts'
 import { knownServer, rememberServer } from '../protocol/known-servers.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { clientTransportOf } from '../protocol/transport.ts'
 import { isObject } from '../util/objects.ts'
 import { scheduler } from '../util/scheduler.ts'
-import type { ClientEra, ClientIdentity } from './client.ts'
+import type { ClientEra, ClientIdentity, ServerFacts } from './client.ts'
 import { HandshakeClient, noCommonRevision } from './handshake/client.ts'
 import { readDiscovery, requestMeta, StatelessClient } from './stateless/client.ts'
+
+/** Which request a client sends first to find out what the server speaks. */
+export type NegotiationOrder = 'discover-first' | 'handshake-first'
 
 export interface Negotiation {
   readonly identity: ClientIdentity
@@ -18,6 +22,11 @@ export interface Negotiation {
   readonly probeTimeoutMs: number
   /** How long the server may take to answer at all. It may still be installing itself. */
   readonly timeoutMs: number
+  readonly order: NegotiationOrder
+  /** What is known about the server from before. Nothing is negotiated then. */
+  readonly prior?: ServerFacts | undefined
+  /** Cancels the negotiation. */
+  readonly signal?: AbortSignal | undefined
   /** Opens a link. Called again if the server exited on the first attempt. */
   open(): Promise<Link>
 }
@@ -43,15 +52,32 @@ const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429,
  * that exits, means handshake.
  */
 export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
+  const { prior, identity } = negotiation
+  if (prior) return resume(await negotiation.open(), prior, identity)
   const negotiated = await chooseEra(negotiation)
   negotiated.era.begin(negotiated.link)
   return negotiated
+}
+
+/** Continues with what an earlier connection negotiated. */
+function resume(link: Link, facts: ServerFacts, identity: ClientIdentity): Negotiated {
+  if (facts.revision.era === 'handshake') {
+    const era = new HandshakeClient(facts)
+    era.continue(link)
+    return { link, era }
+  }
+  const era = new StatelessClient(facts, identity)
+  era.begin(link)
+  return { link, era }
 }
 
 async function chooseEra(negotiation: Negotiation): Promise<Negotiated> {
   const link = await negotiation.open()
   const { stateless, handshake } = byEra(negotiation.revisions)
   if (stateless.length === 0 || clientTransportOf(link).handshakeOnly) return initialize(negotiation, link)
+  if (negotiation.order === 'handshake-first' && handshake.length > 0) {
+    return initializeFirst(negotiation, link, stateless[0]!)
+  }
   if (handshake.length > 0 && knownServer(clientTransportOf(link).peerKey)?.era === 'handshake') {
     try {
       return await initialize(negotiation, link)
@@ -63,6 +89,37 @@ async function chooseEra(negotiation: Negotiation): Promise<Negotiated> {
   const negotiated = await probe(negotiation, link, stateless[0]!)
   remember(negotiated)
   return negotiated
+}
+
+/** Sends `initialize`, and `server/discover` only if the server has no handshake. */
+async function initializeFirst(negotiation: Negotiation, link: Link, revision: Revision): Promise<Negotiated> {
+  try {
+    return await initialize(negotiation, link)
+  } catch (error) {
+    if (!lacksHandshake(error)) throw error
+    const { identity } = negotiation
+    const discovery = readDiscovery(await discover(negotiation, link, revision).catch(() => ({})))
+    if (!discovery?.supported.includes(revision.id)) throw error
+    return { link, era: new StatelessClient({ ...discovery.facts, revision }, identity) }
+  }
+}
+
+/** Whether an error says that the server does not know `initialize`, or only revisions without it. */
+function lacksHandshake(error: unknown): boolean {
+  const { rpcCode, data } = error instanceof HttpError ? rpcErrorIn(error) : ((error ?? {}) as Partial<PeerError>)
+  if (rpcCode === undefined) return error instanceof McpError && error.cause instanceof PeerError
+  return rpcCode === ErrorCode.MethodNotFound || statelessErrors.has(rpcCode) || listsVersions(data)
+}
+
+function listsVersions(data: unknown): boolean {
+  return isObject(data) && Array.isArray(data.supported)
+}
+
+/** The JSON-RPC error in the body of an HTTP error, if the transport reports HTTP errors as they are. */
+function rpcErrorIn({ body }: HttpError): Partial<PeerError> {
+  const value = body === undefined ? undefined : parseText(body)
+  const error = isObject(value) && isObject(value.error) ? value.error : {}
+  return typeof error.code === 'number' ? { rpcCode: error.code, data: error.data } : {}
 }
 
 async function probe(negotiation: Negotiation, link: Link, revision: Revision): Promise<Negotiated> {
@@ -133,16 +190,16 @@ async function chooseSupported(negotiation: Negotiation, link: Link, supported: 
 }
 
 async function initialize(negotiation: Negotiation, link: Link): Promise<Negotiated> {
-  const { identity, timeoutMs, revisions } = negotiation
+  const { identity, timeoutMs, revisions, signal } = negotiation
   const { handshake } = byEra(revisions)
   if (handshake.length === 0) throw noCommonRevision('revisions with a handshake', revisions)
   try {
-    return { link, era: await HandshakeClient.open(link, identity, handshake, { timeoutMs }) }
+    return { link, era: await HandshakeClient.open(link, identity, handshake, { timeoutMs, signal }) }
   } catch (error) {
     const supported = error instanceof PeerError ? supportedIn(error) : undefined
     if (!supported) throw error
     const others = handshake.slice(1).filter(({ id }) => supported.includes(id))
-    if (others.length === 0) throw noCommonRevision(supported.join(', '), revisions)
+    if (others.length === 0) throw noCommonRevision(supported.join(', '), revisions, error)
     return initialize({ ...negotiation, revisions: others }, link)
   }
 }
@@ -153,9 +210,9 @@ function isRejection(error: unknown): boolean {
   return error instanceof McpError && (error.code === 'peer' || error.code === 'no-common-revision')
 }
 
-function discover({ identity, timeoutMs }: Negotiation, link: Link, revision: Revision): Promise<ResultObject> {
+function discover({ identity, timeoutMs, signal }: Negotiation, link: Link, revision: Revision): Promise<ResultObject> {
   const params = { _meta: requestMeta(identity, revision) }
-  return link.request('server/discover', params, { timeoutMs, maxTotalTimeoutMs: timeoutMs })
+  return link.request('server/discover', params, { timeoutMs, maxTotalTimeoutMs: timeoutMs, signal })
 }
 
 function byEra(revisions: readonly Revision[]) {

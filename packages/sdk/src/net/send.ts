@@ -15,6 +15,8 @@ export type ReadHeader = (name: string) => string | undefined
 /** Status and headers of a response, before its body. */
 export interface ResponseHead {
   readonly status: number
+  /** The reason phrase, if there is one. */
+  readonly statusText?: string | undefined
   /** Reads one header by its name in lower case. */
   header(name: string): string | undefined
   /** True if the connection carried another request before this one. */
@@ -148,6 +150,10 @@ class FetchHead implements ResponseHead {
 
   get status(): number {
     return this.#response.status
+  }
+
+  get statusText(): string | undefined {
+    return this.#response.statusText || undefined
   }
 
   header(name: string): string | undefined {

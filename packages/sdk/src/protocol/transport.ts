@@ -121,6 +121,12 @@ export interface HttpSendOptions extends SendOptions {
   headers?: Readonly<Record<string, string>> | undefined
   /** Called with the authorization context each time the request is sent. */
   onAuthorized?: ((context: string) => void) | undefined
+  /** Called when the server has accepted the request: the head of its response has arrived. */
+  onAccepted?: (() => void) | undefined
+  /** Continues the stream of an interrupted request after this event, instead of sending the request. */
+  resumptionToken?: string | undefined
+  /** Called with the id of each event on the stream of the request. */
+  onresumptiontoken?: ((token: string) => void) | undefined
 }
 
 /** The transport of a link, with the traits that clients use. */

@@ -98,6 +98,11 @@ export class Tools {
     return call ? this.#options.tasks.drive(result, call, { ...this.#options.defaults, ...options }) : result
   }
 
+  /** Sends one call and returns what the server answers, which may be a request for input or a task. */
+  callOnce(params: CallToolParams, options: CallOptions | undefined): Promise<ResultObject> {
+    return this.#calls.call(params, options)
+  }
+
   /** Calls a tool, and returns when there is a result or a task. */
   async start(params: CallToolParams, options: CallOptions | undefined): Promise<StartedTool> {
     const { requester } = this.#options

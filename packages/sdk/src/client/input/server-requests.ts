@@ -2,7 +2,7 @@ import { methodNotFound } from '../../era/method-errors.ts'
 import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
-import type { Params, ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
+import type { Params, RequestId, ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
 import { metaKeys } from '../../protocol/meta.ts'
 import { checkParams } from '../../protocol/params.ts'
 import type { Revision } from '../../protocol/revision.ts'
@@ -13,10 +13,21 @@ import type { ServerIdentity } from './handlers.ts'
 import type { InputHandlers } from './input-handlers.ts'
 
 /** Handles a request of the server; the result is sent as the response. */
-export type ClientRequestHandler = (params: Params, request: { method: string; signal: AbortSignal }) => unknown
+export type ClientRequestHandler = (params: Params, request: IncomingRequest) => unknown
+
+/** A request of the server. */
+export interface IncomingRequest {
+  readonly method: string
+  /** Undefined on 2026-07-28, where requests for input come in results. */
+  readonly id?: RequestId | undefined
+  /** Aborts when the server cancels the request. */
+  readonly signal: AbortSignal
+}
 
 export interface ServerRequestHandlerOptions {
   readonly inputHandlers: InputHandlers
+  /** Whether requests and results are passed on as they are. */
+  readonly raw: boolean
   /** Whether servers can have their requests handled as tasks. */
   readonly tasks: boolean | ClientSideTasksOptions | undefined
   /** The revision of the connection; undefined before the handshake has completed. */
@@ -32,6 +43,7 @@ export class ServerRequestHandler {
   readonly #options: ServerRequestHandlerOptions
   readonly #handlers = new Map<string, ClientRequestHandler>([['ping', () => ({})]])
   readonly #clientSideTasks: ClientSideTasks | undefined
+  #fallback: ClientRequestHandler | undefined
 
   constructor(options: ServerRequestHandlerOptions) {
     this.#options = options
@@ -53,6 +65,14 @@ export class ServerRequestHandler {
     this.#handlers.set(method, handler)
   }
 
+  removeHandler(method: string): void {
+    this.#handlers.delete(method)
+  }
+
+  setFallback(handler: ClientRequestHandler | undefined): void {
+    this.#fallback = handler
+  }
+
   close(): void {
     this.#clientSideTasks?.close()
   }
@@ -63,7 +83,7 @@ export class ServerRequestHandler {
     const revision = this.#options.revision()
     if (revision?.multiRoundTrip) return ignore(exchange)
     // The time that a user takes to respond must not time out the call that needs the response.
-    const resume = this.#options.pauseTimeouts(exchange.link)
+    const resume = this.#options.raw ? () => {} : this.#options.pauseTimeouts(exchange.link)
     // A cancelled request must not pause anything, even if its handler ignores the signal.
     exchange.onEnd(resume)
     try {
@@ -81,7 +101,7 @@ export class ServerRequestHandler {
    * @param calledMethod The method that the result belongs to.
    */
   answerInput(calledMethod: string, method: string, params: Params, signal: AbortSignal): Promise<ResultObject> {
-    if (this.#handlers.has(method)) return this.#respond(method, params, { method, signal })
+    if (this.#handlers.has(method) || this.#fallback) return this.#respond(method, params, { method, signal })
     throw new McpError(
       'invalid-response',
       `${calledMethod}: the server requests ${JSON.stringify(method.slice(0, 100))}, which this client did not declare`,
@@ -94,6 +114,7 @@ export class ServerRequestHandler {
     params: Params,
     revision: Revision | undefined,
   ): Promise<ResultObject> {
+    if (this.#options.raw) return this.#respond(method, params, requestInfo(exchange))
     checkAllowed(method, params, revision)
     const tasks = revision?.lacks('tasks/result') === false ? this.#clientSideTasks : undefined
     if (tasks?.accepts(method, params)) {
@@ -103,14 +124,10 @@ export class ServerRequestHandler {
     return withRelatedTask(params, revision?.toResult(method, result) ?? result)
   }
 
-  async #respond(
-    method: string,
-    params: Params,
-    request: { method: string; signal: AbortSignal },
-  ): Promise<ResultObject> {
-    const handler = this.#handlers.get(method)
+  async #respond(method: string, params: Params, request: IncomingRequest): Promise<ResultObject> {
+    const handler = this.#handlers.get(method) ?? this.#fallback
     if (!handler) throw methodNotFound(method)
-    checkParams(method, params)
+    if (!this.#options.raw) checkParams(method, params)
     return (await handler(params, request)) as ResultObject
   }
 
@@ -147,9 +164,11 @@ function withRelatedTask(params: Params, result: ResultObject): ResultObject {
   return { ...result, _meta: { ...(result._meta as object), [metaKeys.relatedTask]: related } }
 }
 
-function requestInfo(exchange: Exchange): { method: string; signal: AbortSignal } {
+function requestInfo(exchange: Exchange): IncomingRequest {
+  const { id, method } = exchange.request
   return {
-    method: exchange.request.method,
+    id,
+    method,
     get signal() {
       return exchange.signal
     },

@@ -1,7 +1,7 @@
 import { McpError } from '../../errors.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import type { RequestOptions, SendOptions } from '../../jsonrpc/pending.ts'
+import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { ClientCapabilities } from '../../protocol/capabilities.ts'
 import type { InitializeResult } from '../../protocol/initialize.ts'
 import type { Revision } from '../../protocol/revision.ts'
@@ -10,13 +10,13 @@ import { tasksExtension } from '../../protocol/tasks.ts'
 import { clientTransportOf } from '../../protocol/transport.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, omit } from '../../util/objects.ts'
-import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
+import type { CallOptions, ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
 /** The client in 2024-11-05 to 2025-11-25. */
 export class HandshakeClient implements ClientEra {
   readonly facts: ServerFacts
 
-  private constructor(facts: ServerFacts) {
+  constructor(facts: ServerFacts) {
     this.facts = facts
   }
 
@@ -49,12 +49,17 @@ export class HandshakeClient implements ClientEra {
   }
 
   begin(link: Link): void {
+    this.continue(link)
+    link.notify('notifications/initialized')
+  }
+
+  /** Configures a link to a server that was initialized before. */
+  continue(link: Link): void {
     const { revision } = this.facts
     link.answersFaults = true
     link.batching = revision.batching
     link.omitsUnknownId = revision.omitsUnknownId
     clientTransportOf(link).setProtocolVersion?.(revision.id)
-    link.notify('notifications/initialized')
   }
 
   /** The facts do not change during a session. */
@@ -64,9 +69,10 @@ export class HandshakeClient implements ClientEra {
     link: Link,
     method: string,
     params: Params | undefined,
-    options: SendOptions | undefined,
+    options: CallOptions | undefined,
   ): Promise<ResultObject> {
-    return link.request(method, params && this.facts.revision.toParams(method, params), options)
+    const sent = params && !options?.raw ? this.facts.revision.toParams(method, params) : params
+    return link.request(method, sent, options)
   }
 
   /** Only resources need a subscription, one by one. Servers announce changes of lists to every session. */
@@ -100,10 +106,11 @@ function withoutTasksExtension({ extensions, ...capabilities }: ClientCapabiliti
   return Object.keys(others).length > 0 ? { ...capabilities, extensions: others } : capabilities
 }
 
-export function noCommonRevision(offered: string, revisions: readonly Revision[]): McpError {
+export function noCommonRevision(offered: string, revisions: readonly Revision[], cause?: unknown): McpError {
   const supported = revisions.map(({ id }) => id).join(', ')
   return new McpError(
     'no-common-revision',
     `No common protocol version: the server supports ${offered.slice(0, 200)}, this client ${supported}`,
+    cause === undefined ? undefined : { cause },
   )
 }

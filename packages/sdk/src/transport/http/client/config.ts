@@ -5,10 +5,11 @@ import { createSender, type FetchLike, type Sender } from '../../../net/send.ts'
 import type { RevisionId } from '../../../protocol/revision.ts'
 import { chooseRevisions } from '../../../protocol/revisions/index.ts'
 import type { Tracer } from '../../../protocol/trace.ts'
-import { type Backoff, defaultBackoff } from '../../../util/backoff.ts'
+import { type Backoff, defaultBackoff, maxTimerMs } from '../../../util/backoff.ts'
 import { decodeUtf8 } from '../../../util/bytes.ts'
 import { chain } from '../../../util/maybe-async.ts'
 import { usesNodeHttp } from '../../../util/runtime.ts'
+import { scheduler } from '../../../util/scheduler.ts'
 import { TracedSender } from './traced-sender.ts'
 
 /** Headers as an object, pairs or a `Headers`. */
@@ -37,11 +38,31 @@ export interface HttpClientOptions {
         maxRetries?: number | undefined
       }
     | undefined
+  /**
+   * Schedules the next attempt to reopen a broken stream, instead of a timer. May return a function that cancels the attempt.
+   * Use it where timers do not run, for example while an application is in the background.
+   */
+  reconnectionScheduler?: ReconnectionScheduler | undefined
+  /**
+   * Whether the transport recovers from failures by itself. With `false`, requests that did not reach the server are not sent
+   * again, an HTTP error such as the 404 of a lost session fails the request and nothing else, an HTTP error with a JSON-RPC
+   * error in its body is reported as HTTP error, and the stream of the server's messages is given up after
+   * `reconnect.maxRetries` attempts. Default true.
+   */
+  recover?: boolean | undefined
   /** The maximum size of a message from the server. Default 16 MiB. */
   maxMessageBytes?: number | undefined
   /** How many redirects to follow for one request. Redirects to another origin are never followed. Default 5. */
   maxRedirects?: number | undefined
 }
+
+/** Calls `reconnect` after `delayMs`. The function that it returns, if any, cancels that. */
+export type ReconnectionScheduler = (
+  reconnect: () => void,
+  delayMs: number,
+  attempt: number,
+) => // biome-ignore lint/suspicious/noConfusingVoidType: a scheduler that returns nothing is a common case.
+(() => void) | undefined | void
 
 /** The revisions that `connect` was asked to offer. Metadata requests of `auth` name the newest. */
 interface Offer {
@@ -54,6 +75,8 @@ export class ClientConfig {
   readonly backoff: Backoff
   readonly maxMessageBytes: number
   readonly redirects: RedirectRules
+  /** Whether failed requests are sent again, and lost sessions reported as the end of the connection. */
+  readonly recovers: boolean
   readonly auth: ClientAuth | undefined
   /** Decodes a body. Throws if it is not valid UTF-8. */
   readonly decode: (bytes: Uint8Array) => string
@@ -71,6 +94,7 @@ export class ClientConfig {
     this.#url = parseUrl(url)
     this.#options = options
     this.backoff = readBackoff(options)
+    this.recovers = options.recover ?? true
     this.maxMessageBytes = options.maxMessageBytes ?? 16 * 1024 * 1024
     this.redirects = { maxRedirects: options.maxRedirects ?? 5, otherOrigins: 'refuse', refuse }
     this.decode = options.fetch || !usesNodeHttp() ? decodeStrictly : decodeOnNode
@@ -115,6 +139,14 @@ export class ClientConfig {
     if (this.#sender) return
     const sender = await createSender(fetch, { init: withoutHeaders(requestInit), allowFollowed: true })
     this.#sender = this.#tracer ? new TracedSender(sender, this.#tracer) : sender
+  }
+
+  /** Calls `run` after a delay. Returns a function that cancels that. */
+  schedule(run: () => void, delayMs: number, attempt: number): () => void {
+    const { reconnectionScheduler } = this.#options
+    if (reconnectionScheduler) return reconnectionScheduler(run, delayMs, attempt) ?? (() => {})
+    const timer = scheduler.setTimeout(run, Math.min(delayMs, maxTimerMs))
+    return () => scheduler.clearTimeout(timer)
   }
 
   close(): void {

@@ -1,6 +1,8 @@
 export interface EventReaderOptions {
   /** Called for each event with data. Events without data only set `lastEventId`, like the event that opens a stream. */
   onEvent(event: ServerSentEvent): void
+  /** Called with the id of each event that has one, before `onEvent`. */
+  onId?: ((id: string) => void) | undefined
   /** The maximum size of a line and of an event. */
   maxBytes: number
   /** The last event id of the stream that this one continues. */
@@ -112,6 +114,7 @@ export class EventReader {
     this.#dataLength = 0
     this.#type = ''
     this.#ownId = ''
+    if (id !== '') this.#options.onId?.(id)
     if (data !== '') this.#options.onEvent({ type, data, id })
   }
 

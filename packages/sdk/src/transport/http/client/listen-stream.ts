@@ -3,7 +3,7 @@ import { classify, Fault } from '../../../jsonrpc/message.ts'
 import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
-import { backoffMs, maxTimerMs } from '../../../util/backoff.ts'
+import { backoffMs } from '../../../util/backoff.ts'
 import { clock } from '../../../util/clock.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
@@ -20,6 +20,15 @@ const headersTimeoutMs = 30_000
 /** The minimum time between two attempts to open the stream, if a response to another request triggers the second. */
 const minRetryMs = 1_000
 
+export interface ListenStreamOptions {
+  /** The event after which the stream begins. */
+  readonly lastEventId?: string | undefined
+  /** Called with the id of each event. */
+  readonly onId?: ((id: string) => void) | undefined
+  /** Called once: when the stream is open, or with the error of the first attempt. */
+  readonly onOpened?: ((error: Error | undefined) => void) | undefined
+}
+
 /**
  * The stream on which the server sends notifications and requests (2025-11-25 transports, listening for messages). It is reopened for
  * as long as the session lasts, unless the server refused the first attempt, which means that it has no such stream.
@@ -28,7 +37,8 @@ export class ListenStream implements RequestListener {
   readonly #session: ClientSession
   readonly #stream: ResumableStream
   #http: ClientRequest | undefined
-  #timer: Timer | undefined
+  #cancelReopen: (() => void) | undefined
+  #onOpened: ListenStreamOptions['onOpened']
   #headersTimer: Timer | undefined
   #wasOpen = false
   #isClosed = false
@@ -39,19 +49,22 @@ export class ListenStream implements RequestListener {
   #hasGap = false
   #isReported = false
 
-  constructor(session: ClientSession) {
+  constructor(session: ClientSession, { lastEventId, onId, onOpened }: ListenStreamOptions = {}) {
     this.#session = session
-    this.#stream = new ResumableStream(
-      session.config.maxMessageBytes,
-      ({ data }) => this.#receive(data),
-      () => this.#reconnect(),
-    )
+    this.#onOpened = onOpened
+    this.#stream = new ResumableStream({
+      maxBytes: session.config.maxMessageBytes,
+      onEvent: ({ data }) => this.#receive(data),
+      onSilent: () => this.#reconnect(),
+      onId,
+      lastEventId,
+    })
   }
 
   open(): void {
     if (this.#isClosed) return
-    scheduler.clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#cancelReopen?.()
+    this.#cancelReopen = undefined
     this.#triedAt = clock.now()
     const headers = { ...this.#session.streamHeaders(), ...this.#stream.headers }
     const request = { method: 'GET', label: "The stream of the server's messages", headers } as const
@@ -62,13 +75,13 @@ export class ListenStream implements RequestListener {
 
   /** Retries now, because the server can be reached. */
   retryNow(): void {
-    if (this.#timer !== undefined && clock.now() - this.#triedAt > minRetryMs) this.open()
+    if (this.#cancelReopen !== undefined && clock.now() - this.#triedAt > minRetryMs) this.open()
   }
 
   close(): void {
     this.#isClosed = true
     this.#stream.end()
-    scheduler.clearTimeout(this.#timer)
+    this.#cancelReopen?.()
     scheduler.clearTimeout(this.#headersTimer)
     this.#http?.abort()
   }
@@ -82,11 +95,17 @@ export class ListenStream implements RequestListener {
     this.#hasGap = false
     this.#isReported = false
     this.#lostAt = undefined
+    this.#opened(undefined)
     return 'chunks'
   }
 
   onChunk(chunk: Uint8Array): void {
     this.#stream.push(chunk)
+  }
+
+  #opened(error: Error | undefined): void {
+    this.#onOpened?.(error)
+    this.#onOpened = undefined
   }
 
   onComplete(): void {
@@ -96,6 +115,8 @@ export class ListenStream implements RequestListener {
 
   onFailure(error: HttpError): void {
     this.#noteLoss()
+    this.#opened(reasonOf(error))
+    if (!this.#session.config.recovers) return this.#giveUpOrReopen(error)
     if (this.#wasOpen && this.#session.isSessionLost(error)) return this.#session.loseSession()
     const { status } = error
     if (isTransient(error)) return this.#scheduleReopen(error)
@@ -106,6 +127,13 @@ export class ListenStream implements RequestListener {
     }
     // A server without this stream answers 405. Many answer 400 or 404 instead, even to a new session.
     if (status === 401 || status === 403 || status! < 400) this.#session.report(reasonOf(error))
+  }
+
+  /** Without recovery every failure is reported, and only a stream that was open before is opened again. */
+  #giveUpOrReopen(error: HttpError): void {
+    // A server without this stream answers 405.
+    if (error.status !== 405) this.#session.report(reasonOf(error))
+    if (this.#wasOpen) this.#scheduleReopen(error)
   }
 
   #reconnect(): void {
@@ -127,14 +155,15 @@ export class ListenStream implements RequestListener {
   }
 
   #scheduleReopen(error?: HttpError): void {
+    if (this.#isClosed) return
     if (this.#stream.isStuck) this.#forgetPosition()
-    const { backoff } = this.#session.config
+    const { config } = this.#session
+    const { backoff } = config
+    const attempt = this.#stream.attempts
     const waitMs = this.#stream.nextDelayMs(backoff)
     if (waitMs === undefined) this.#report(error)
-    this.#timer = scheduler.setTimeout(
-      () => this.open(),
-      Math.min(waitMs ?? backoffMs(backoff, backoff.maxRetries), maxTimerMs),
-    )
+    if (waitMs === undefined && !config.recovers) return
+    this.#cancelReopen = config.schedule(() => this.open(), waitMs ?? backoffMs(backoff, backoff.maxRetries), attempt)
   }
 
   /** Reports a stream that cannot be kept open, once until it is open again. */
@@ -142,8 +171,10 @@ export class ListenStream implements RequestListener {
     if (this.#isReported) return
     this.#isReported = true
     const why = error ? `: ${error.message}` : ''
-    const what = `Notifications do not arrive, because the stream of the server's messages keeps failing${why}. The client keeps trying.`
-    this.#session.report(new HttpError(what, { outcome: 'refused', status: error?.status, cause: error }))
+    const what = `Notifications do not arrive, because the stream of the server's messages keeps failing${why}.${this.#session.config.recovers ? ' The client keeps trying.' : ''}`
+    this.#session.report(
+      new HttpError(what, { outcome: 'unknown', method: 'GET', status: error?.status, cause: error }),
+    )
   }
 
   #receive(data: string): void {

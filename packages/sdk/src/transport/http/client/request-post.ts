@@ -4,11 +4,10 @@ import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
 import type { Tracer } from '../../../protocol/trace.ts'
-import { maxTimerMs } from '../../../util/backoff.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { notAnEndpoint } from './hints.ts'
-import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
+import { type BodyMode, ClientRequest, type RequestListener, reasonOf } from './request.ts'
 import { ResumableStream } from './resumable-stream.ts'
 import type { ClientSession, SentRequest } from './session.ts'
 
@@ -33,7 +32,8 @@ export class RequestPost implements RequestListener {
   readonly #reject: (error: Error) => void
   #http: ClientRequest | undefined
   #stream: ResumableStream | undefined
-  #timer: Timer | undefined
+  #lingering: Timer | undefined
+  #cancelReconnect: (() => void) | undefined
   #isOver = false
   /** The ids of requests that the server sent on this stream. */
   #serverRequests: RequestId[] | undefined
@@ -64,6 +64,10 @@ export class RequestPost implements RequestListener {
   start(): void {
     if (this.#isOver) return
     const { text, headers, request } = this.#content
+    if (request.options?.resumptionToken) {
+      this.#stream = this.#createStream()
+      return this.#resume(this.#stream)
+    }
     const onAuthorized = request.options?.onAuthorized
     const options = { method: 'POST', label: this.method, headers, body: text, onAuthorized } as const
     this.#http = new ClientRequest(this.#session.config, options, this)
@@ -85,9 +89,10 @@ export class RequestPost implements RequestListener {
     this.#reject(error)
   }
 
-  onSuccess(head: ResponseHead): 'text' | 'chunks' {
+  onSuccess(head: ResponseHead): BodyMode {
     this.#noteStatus(head.status)
     if (this.method === 'initialize' && !this.#stream) this.#session.sessionId = readSessionId(head)
+    this.#content.request.options?.onAccepted?.()
     if (isEventStream(head)) {
       this.#stream ??= this.#createStream()
       this.#stream.begin()
@@ -95,6 +100,8 @@ export class RequestPost implements RequestListener {
     }
     const type = mediaType(head)
     if (type === 'application/json' && !this.#stream) return 'text'
+    // Some servers send the response on another stream.
+    if (head.status === 202 && !this.#session.config.recovers) return 'none'
     const { name } = this.#session.config
     throw new HttpError(`${this.method} (POST ${name}) was answered with ${describeBody(head.status, type)}`, {
       outcome: 'refused',
@@ -103,11 +110,16 @@ export class RequestPost implements RequestListener {
   }
 
   #createStream(): ResumableStream {
-    const { maxMessageBytes } = this.#session.config
-    const receive = ({ data }: { data: string }) => this.#receive(data)
+    const { resumptionToken, onresumptiontoken } = this.#content.request.options ?? {}
     // Calls have a timeout; a subscription has none.
     const isEndless = this.method === 'subscriptions/listen'
-    return new ResumableStream(maxMessageBytes, receive, isEndless ? () => this.#reconnect(undefined) : undefined)
+    return new ResumableStream({
+      maxBytes: this.#session.config.maxMessageBytes,
+      onEvent: ({ data }) => this.#receive(data),
+      onSilent: isEndless ? () => this.#reconnect(undefined) : undefined,
+      onId: onresumptiontoken,
+      lastEventId: resumptionToken,
+    })
   }
 
   onChunk(chunk: Uint8Array): void {
@@ -117,6 +129,7 @@ export class RequestPost implements RequestListener {
   onComplete(text: string): void {
     if (this.#isOver) return this.#release()
     if (this.#stream) return this.#reconnect(undefined)
+    if (text === '' && !this.#session.config.recovers) return this.#settle()
     this.#receive(text)
     if (!this.#isOver) this.fail(this.#unanswered('was answered with something that is not a response to it'))
   }
@@ -129,7 +142,7 @@ export class RequestPost implements RequestListener {
     }
     if (this.#stream && isTransient(error)) return this.#reconnect(error)
     if (this.#stream) return this.fail(this.#lostStream(error))
-    const answer = error.outcome === 'refused' ? answerIn(error) : undefined
+    const answer = error.outcome === 'refused' && this.#readsErrorBodies ? answerIn(error) : undefined
     if (!answer) return this.fail(reasonOf(error))
     traceReceived(this.#session.config.tracer, answer)
     // The error response contains a JSON-RPC error; one about a request that could not be parsed has no id.
@@ -137,9 +150,13 @@ export class RequestPost implements RequestListener {
     this.#settle()
   }
 
+  get #readsErrorBodies(): boolean {
+    return this.isStateless || this.#session.config.recovers
+  }
+
   #receive(text: string): void {
     if (this.#isOver) return
-    const value = parseText(text)
+    const value = this.#withOwnId(parseText(text))
     traceReceived(this.#session.config.tracer, value)
     if (value instanceof Fault) return this.#note(unreadable(value))
     if (Array.isArray(value) && !this.#session.batching) {
@@ -152,6 +169,12 @@ export class RequestPost implements RequestListener {
     for (const each of Array.isArray(value) ? value : [value]) this.#observe(each)
     this.#session.receive(value)
     if (isAnswer) this.#settle()
+  }
+
+  /** A response that the server sends again has the id of the request that was interrupted. */
+  #withOwnId(value: unknown): unknown {
+    if (!this.#content.request.options?.resumptionToken || !isObject(value)) return value
+    return value.method === undefined && value.id !== undefined ? { ...value, id: this.id } : value
   }
 
   /** An invalid message without an id is reported, not answered: each answer would be another POST. */
@@ -207,21 +230,24 @@ export class RequestPost implements RequestListener {
 
   /** Most servers close the stream now; one that does not must not keep the connection. */
   #linger(): void {
-    this.#timer = scheduler.setTimeout(() => this.#release(), lingerMs)
-    scheduler.unref(this.#timer)
+    this.#lingering = scheduler.setTimeout(() => this.#release(), lingerMs)
+    scheduler.unref(this.#lingering)
   }
 
   /** Resumes a stream that ended before the response arrived, if possible. */
   #reconnect(error: HttpError | undefined): void {
     const stream = this.#stream!
     if (this.isStateless || stream.lastEventId === '') return this.fail(this.#lostStream(error))
-    const waitMs = stream.nextDelayMs(this.#session.config.backoff)
+    const { config } = this.#session
+    const attempt = stream.attempts
+    const waitMs = stream.nextDelayMs(config.backoff)
     if (waitMs === undefined) return this.fail(this.#lostStream(error))
-    this.#timer = scheduler.setTimeout(() => this.#resume(stream), Math.min(waitMs, maxTimerMs))
+    this.#cancelReconnect = config.schedule(() => this.#resume(stream), waitMs, attempt)
   }
 
   /** 2025-11-25 transports, resumability: always by GET, however the stream began. */
   #resume(stream: ResumableStream): void {
+    if (this.#isOver) return
     const headers = { ...this.#session.streamHeaders(), ...stream.headers }
     const request = { method: 'GET', label: `The rest of the response to ${this.method}`, headers } as const
     this.#http = new ClientRequest(this.#session.config, request, this)
@@ -253,16 +279,20 @@ export class RequestPost implements RequestListener {
 
   #finish(): void {
     this.#isOver = true
-    scheduler.clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#cancelTimers()
     this.#session.forget(this)
   }
 
   #release(): void {
     this.#stream?.end()
-    scheduler.clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#cancelTimers()
     this.#http?.abort()
+  }
+
+  #cancelTimers(): void {
+    scheduler.clearTimeout(this.#lingering)
+    this.#cancelReconnect?.()
+    this.#cancelReconnect = undefined
   }
 }
 

@@ -34,7 +34,7 @@ export interface ClientRequestOptions {
   readonly body?: string | undefined
   /** Default: the URL of the server. */
   readonly url?: URL | undefined
-  /** Whether to send it again if it fails without having been processed. Default true. */
+  /** Whether to send it again if it fails without having been processed. Default: that of the transport. */
   readonly retries?: boolean | undefined
   /** Receives the authorization context each time the request is sent. */
   readonly onAuthorized?: ((context: string) => void) | undefined
@@ -170,7 +170,7 @@ export class ClientRequest implements ResponseHandler {
 
   onError(cause: unknown): void {
     if (this.#isOver) return
-    const { retries = true } = this.#options
+    const { retries = this.#config.recovers } = this.#options
     const waitMs = retries ? retryAfterFailure(cause, this.#config.backoff, this.#attempt) : undefined
     if (waitMs !== undefined) return this.#retry(waitMs)
     const hint = hintFor(cause, this.#url, this.#options.label)
@@ -215,7 +215,7 @@ export class ClientRequest implements ResponseHandler {
     if (!head) return
     const { status } = head
     if (auth && (status === 401 || status === 403)) return void this.#authorize(auth, head)
-    const { retries = true } = this.#options
+    const { retries = this.#config.recovers } = this.#options
     const waitMs = retries ? retryAfterRefusal(head, backoff, this.#attempt) : undefined
     if (waitMs !== undefined) return this.#retry(waitMs)
     this.#giveUpRefused(head)
@@ -282,6 +282,8 @@ export class ClientRequest implements ResponseHandler {
     return new HttpError(`${label} (${method} ${this.#url.origin}${this.#url.pathname}) ${what}`, {
       outcome,
       status: this.#head?.status || undefined,
+      statusText: this.#head?.statusText,
+      method,
       body,
       ...(cause !== undefined && { cause }),
     })

@@ -16,6 +16,17 @@ const stableMs = 10_000
 /** After this many connections without a new event, the position in the stream is given up. */
 const maxFutileAttempts = 5
 
+export interface ResumableStreamOptions {
+  readonly maxBytes: number
+  onEvent(event: ServerSentEvent): void
+  /** Called when the server has stopped sending, even the comments that it used to send. */
+  readonly onSilent?: (() => void) | undefined
+  /** Called with the id of each event. */
+  readonly onId?: ((id: string) => void) | undefined
+  /** The event after which the stream begins. Default: it begins with the first event. */
+  readonly lastEventId?: string | undefined
+}
+
 /**
  * An SSE stream that continues over several connections (2025-11-25 transports, resumability). It knows its position, and when
  * to reconnect.
@@ -33,16 +44,25 @@ export class ResumableStream {
   #openedAt = 0
   #faults = 0
 
-  /** @param onSilent Called when the server has stopped sending, even the comments that it used to send. */
-  constructor(maxBytes: number, onEvent: (event: ServerSentEvent) => void, onSilent?: () => void) {
+  readonly #onId: ((id: string) => void) | undefined
+  #firstId: string
+
+  constructor({ maxBytes, onEvent, onSilent, onId, lastEventId = '' }: ResumableStreamOptions) {
     this.#maxBytes = maxBytes
     this.#onEvent = onEvent
+    this.#onId = onId
+    this.#firstId = lastEventId
     this.#silence = onSilent && new SilenceDetector(onSilent)
   }
 
   /** Empty if the stream cannot be resumed. */
   get lastEventId(): string {
-    return this.#reader?.lastEventId ?? ''
+    return this.#reader?.lastEventId ?? this.#firstId
+  }
+
+  /** How often the stream was reopened in a row without progress. */
+  get attempts(): number {
+    return this.#attempts
   }
 
   /** The headers of a request that resumes the stream. */
@@ -60,6 +80,7 @@ export class ResumableStream {
       maxBytes: this.#maxBytes,
       lastEventId: this.lastEventId,
       onEvent: (event) => this.#receive(event),
+      onId: this.#onId,
     })
   }
 
@@ -85,6 +106,7 @@ export class ResumableStream {
   /** Forgets the position, so that the next connection starts a new stream. */
   forgetPosition(): void {
     this.#reader = undefined
+    this.#firstId = ''
     this.#seen.clear()
   }
 

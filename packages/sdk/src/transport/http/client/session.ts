@@ -57,6 +57,10 @@ export class ClientSession {
   readonly #notifications = new Set<ClientRequest>()
   readonly #answers = new PendingAnswers()
   #listen: ListenStream | undefined
+  /** Streams that were resumed on request. */
+  readonly #resumed = new Set<ListenStream>()
+  /** True if the session was opened by another transport, so that there is no handshake to wait for. */
+  #isContinued: boolean
   #revision: NegotiatedRevision | undefined
   /** Settles when the server has accepted `notifications/initialized`. Requests wait for it, because they might arrive first. */
   #initialized: Promise<void> | undefined
@@ -67,6 +71,7 @@ export class ClientSession {
     this.config = config
     this.#events = events
     this.sessionId = sessionId
+    this.#isContinued = sessionId !== undefined
   }
 
   get isStateless(): boolean {
@@ -80,10 +85,24 @@ export class ClientSession {
 
   setRevision(revision: NegotiatedRevision): void {
     this.#revision = revision
+    if (!this.#isContinued || !this.config.recovers || this.isStateless) return
+    this.#isContinued = false
+    this.#listenForMessages()
+  }
+
+  /** Opens the stream after an event that another transport received last. Rejects if the server refuses that. */
+  resume(lastEventId: string | undefined, onId: ((id: string) => void) | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onOpened = (error: Error | undefined) => (error ? reject(error) : resolve())
+      const stream = new ListenStream(this, { lastEventId, onId, onOpened })
+      this.#resumed.add(stream)
+      stream.open()
+    })
   }
 
   /** Resolves when the response has arrived, which is delivered as a message. Rejects if none will arrive. */
   request(text: string, request: SentRequest): Promise<void> {
+    if (request.method === 'initialize') this.#isContinued = false
     return new Promise((resolve, reject) => {
       const version = this.isStateless ? this.#revision!.id : versionIn(request)
       const headers = version === undefined ? this.#sessionHeaders(request.method) : statelessHeaders(request, version)
@@ -157,7 +176,7 @@ export class ClientSession {
 
   /** 2025-11-25 transports, session management: a 404 to a request with a session id means that the session has ended. */
   isSessionLost({ status, body }: HttpError): boolean {
-    if (this.sessionId === undefined) return false
+    if (this.sessionId === undefined || !this.config.recovers) return false
     return status === 404 || (status === 400 && reportsLostSession(body))
   }
 
@@ -174,27 +193,33 @@ export class ClientSession {
     return { ...this.#sessionHeaders(undefined), accept: 'text/event-stream' }
   }
 
-  /** Asks the server to end the session. Servers may ignore that. */
-  async terminate(): Promise<void> {
-    if (this.sessionId === undefined) return
+  /** Asks the server to end the session. Resolves with the error if the server did not do that. */
+  async terminate(): Promise<HttpError | undefined> {
+    if (this.sessionId === undefined) return undefined
     const { 'content-type': _, ...headers } = this.#sessionHeaders(undefined)
-    this.sessionId = undefined
-    await new Promise<void>((resolve) => {
+    const ended = this.sessionId
+    const error = await this.#delete(headers)
+    if (this.sessionId === ended && (!error || this.config.recovers)) this.sessionId = undefined
+    return error
+  }
+
+  #delete(headers: Record<string, string>): Promise<HttpError | undefined> {
+    return new Promise((resolve) => {
       const request = { method: 'DELETE', label: 'The end of the session', headers, retries: false } as const
-      const finish = () => {
+      const finish = (error?: HttpError) => {
         scheduler.clearTimeout(timer)
-        resolve()
+        resolve(error)
       }
       const listener: RequestListener = {
         onSuccess: () => 'none',
         onChunk: () => {},
-        onComplete: finish,
+        onComplete: () => finish(),
         onFailure: finish,
       }
       const sent = new ClientRequest(this.config, request, listener)
       const timer = scheduler.setTimeout(() => {
         sent.abort()
-        resolve()
+        resolve(undefined)
       }, terminateMs)
       sent.start()
     })
@@ -206,6 +231,7 @@ export class ClientSession {
     this.#isOver = true
     scheduler.clearTimeout(this.#initializedTimer)
     this.#listen?.close()
+    for (const stream of this.#resumed) stream.close()
     for (const notification of this.#notifications) notification.abort()
     for (const post of [...this.#posts.values()]) post.fail(new ClosedError('The connection was closed'))
   }
@@ -261,6 +287,7 @@ export class ClientSession {
   /** A server that did not get `notifications/initialized` sends no notifications, so it is sent again until it arrives. */
   #retryInitialized(text: string, cause: unknown, attempt: number): void {
     if (this.#isOver) return
+    if (!this.config.recovers) return
     if (!(cause instanceof HttpError) || !isTransient(cause)) return this.#listenForMessages()
     const send = () => {
       this.#postMessage('notifications/initialized', text).then(

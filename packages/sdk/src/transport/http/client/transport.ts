@@ -16,6 +16,7 @@ import type {
   CarriesHeaders,
   Described,
   HasSession,
+  HttpSendOptions,
   Restartable,
   VersionAware,
 } from '../../../protocol/transport.ts'
@@ -24,8 +25,23 @@ import { authOf, finishAuth, type ProviderOption } from './provider-auth.ts'
 import { ClientSession, type SentRequest } from './session.ts'
 
 export interface StreamableHTTPClientTransportOptions extends HttpClientOptions, ProviderOption {
-  /** The id of a session to continue, if you send messages yourself. A handshake starts a new session. */
+  /**
+   * The id of a session to continue. Send messages yourself, or pass what you know about the server to `client.connect`: a
+   * handshake starts a new session.
+   */
   sessionId?: string | undefined
+  /** Whether `close` asks the server to end the session. Default true. */
+  terminateOnClose?: boolean | undefined
+}
+
+/** Options of one message. */
+export interface HttpMessageOptions {
+  /** Continues the stream of an interrupted request after this event, instead of sending the message. */
+  resumptionToken?: string | undefined
+  /** Called with the id of each event on the stream of the request. */
+  onresumptiontoken?: ((token: string) => void) | undefined
+  /** Called when the server has accepted the message: the head of its response has arrived. */
+  onAccepted?: (() => void) | undefined
 }
 
 /**
@@ -58,6 +74,7 @@ export class StreamableHTTPClientTransport
   readonly peerKey: string
   readonly address: string
   readonly #config: ClientConfig
+  readonly #terminatesOnClose: boolean
   #givenSession: string | undefined
   #session: ClientSession | undefined
   readonly #outgoing = new Map<RequestId, OutgoingRequest>()
@@ -67,6 +84,7 @@ export class StreamableHTTPClientTransport
   constructor(url: string | URL, options: StreamableHTTPClientTransportOptions = {}) {
     this.#config = new ClientConfig(url, { ...options, auth: authOf(options) })
     this.#config.onWait = () => this.onwait?.() ?? (() => {})
+    this.#terminatesOnClose = options.terminateOnClose ?? true
     this.#givenSession = options.sessionId
     this.address = this.#config.name
     this.peerKey = this.#config.name
@@ -122,20 +140,44 @@ export class StreamableHTTPClientTransport
     this.#session = session
   }
 
-  send(message: RpcMessage | RpcMessage[]): Promise<void> {
+  /** Sends a message. For a request, resolves when its response has arrived, which is delivered by `onmessage`. */
+  send(message: RpcMessage | RpcMessage[], options?: HttpMessageOptions): Promise<void> {
     const session = this.#open()
-    if (Array.isArray(message) || !('method' in message) || !('id' in message)) return session.notify(message)
+    if (Array.isArray(message) || !('method' in message) || !('id' in message)) {
+      return options?.resumptionToken
+        ? session.resume(options.resumptionToken, options.onresumptiontoken)
+        : session.notify(message)
+    }
     const { id, method, params } = message
     const known = this.#outgoing.get(id)
     this.#outgoing.delete(id)
-    return session.request(JSON.stringify(message), { options: undefined, ...known, id, method, params })
+    return session.request(JSON.stringify(message), { options, ...known, id, method, params })
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
-    if (!isWatched(this)) return this.#open().request(text, request satisfies SentRequest)
+    if (!this.#isWatched) return this.#open().request(text, request satisfies SentRequest)
     // The rest of the request is found by its id, whatever the wrapper around `send` does with the message.
     this.#outgoing.set(request.id, request)
-    return Promise.resolve(this.send(JSON.parse(text))).finally(() => this.#outgoing.delete(request.id))
+    const sent = this.send(JSON.parse(text), toMessageOptions(request.options))
+    return Promise.resolve(sent).finally(() => this.#outgoing.delete(request.id))
+  }
+
+  /** Whether a program replaced `send`, or overrides it in a subclass. It must see every message. */
+  get #isWatched(): boolean {
+    return isWatched(this) || this.send !== StreamableHTTPClientTransport.prototype.send
+  }
+
+  /**
+   * Opens a stream that continues after an event which was received before, perhaps by another transport of the same session.
+   * Rejects if the server refuses that.
+   *
+   * @param lastEventId The last value that `onresumptiontoken` received. Undefined opens the stream from now on.
+   */
+  resumeStream(
+    lastEventId: string | undefined,
+    options: Pick<HttpMessageOptions, 'onresumptiontoken'> = {},
+  ): Promise<void> {
+    return this.#open().resume(lastEventId, options.onresumptiontoken)
   }
 
   cancelRequest(id: number): boolean {
@@ -153,9 +195,10 @@ export class StreamableHTTPClientTransport
     await finishAuth(this.#config.auth, answer, iss)
   }
 
-  /** Asks the server to end the session. Servers may refuse that. */
+  /** Asks the server to end the session. Servers may refuse that with 405; rejects with other errors. */
   async terminateSession(): Promise<void> {
-    await this.#session?.terminate()
+    const error = await this.#session?.terminate()
+    if (error && error.status !== 405) throw error
   }
 
   async close(): Promise<void> {
@@ -163,7 +206,7 @@ export class StreamableHTTPClientTransport
     if (!session) return
     this.#session = undefined
     session.end()
-    await session.terminate()
+    if (this.#terminatesOnClose) await session.terminate()
     this.#config.close()
     this.onclose?.()
   }
@@ -172,4 +215,10 @@ export class StreamableHTTPClientTransport
     if (!this.#session) throw new ClosedError('The transport is not started, or closed')
     return this.#session
   }
+}
+
+function toMessageOptions(options: HttpSendOptions | undefined): HttpMessageOptions | undefined {
+  if (!options?.resumptionToken && !options?.onresumptiontoken) return undefined
+  const { resumptionToken, onresumptiontoken } = options
+  return { resumptionToken, onresumptiontoken }
 }
