@@ -3,7 +3,8 @@
  *
  * A field is `name` or `name?`, and its value a type expression, optionally followed by `# documentation`:
  *
- * - `string`, `number`, `integer`, `natural`, `fraction`, `boolean`, `null`, `unknown`, `object`
+ * - `string`, `number`, `integer`, `natural`, `fraction`, `boolean`, `null`, `unknown`, `any`, `object`
+ * - `numeric`: a number, or a text that is converted to one
  * - `base64`, `datetime`, `url`, `file-url`: strings with a check
  * - `'a' | 'b'`: literals, `Name`: another noun, `a | b`: a union, tried in this order
  * - `string[]`, `string[<=100]`: arrays, `map<string>`: an object with any keys
@@ -25,6 +26,8 @@ export type Leaf =
   | 'datetime'
   | 'url'
   | 'file-url'
+  | 'any'
+  | 'numeric'
 
 /** Kinds of objects by how they treat keys that they do not name. */
 export type UnknownKeys = 'strip' | 'loose' | 'strict'
@@ -101,7 +104,9 @@ export function parseType(text: string): TypeNode {
 }
 
 const leaves = new Set<string>(
-  'string number integer natural fraction boolean null unknown object base64 datetime url file-url'.split(' '),
+  'string number integer natural fraction boolean null unknown object base64 datetime url file-url any numeric'.split(
+    ' ',
+  ),
 )
 
 class Parser {

@@ -1,15 +1,15 @@
 import { type Leaf, type Nouns, parseType, splitDoc, type TypeNode } from './schema-language.ts'
 import { allFields, docComment, schemaName } from './type-module.ts'
 
-/** The zod schemas of all nouns, as the text of a module. */
-export function schemaModule(nouns: Nouns): string {
-  return new SchemaModule(nouns).text()
+/**
+ * The zod schemas of all nouns, as the text of a module.
+ *
+ * @param checks The functions of `schema-checks.ts` that the schemas use.
+ */
+export function schemaModule(nouns: Nouns, checks: string): string {
+  const imports = `import * as z from 'zod/v4'\nimport { ${checks} } from '../shared/schema-checks.ts'\n\n`
+  return imports + new SchemaModule(nouns).text()
 }
-
-const preamble = `import * as z from 'zod/v4'
-import { addProtocolSchemas } from '../shared/protocol-schemas.ts'
-import { formUnlessNamed, isBase64, isObject, nullToUndefined } from '../shared/schema-checks.ts'
-`
 
 /** A schema and its type. The type is written out, because the inferred declarations would repeat every nested schema. */
 interface Emitted {
@@ -30,11 +30,14 @@ const leaves: Record<Leaf, Emitted> = {
   base64: { code: "z.string().refine(isBase64, { message: 'Invalid Base64 string' })", type: 'z.ZodString' },
   datetime: { code: 'z.iso.datetime({ offset: true })', type: 'z.ZodISODateTime' },
   url: { code: 'z.string().url()', type: 'z.ZodString' },
+  any: { code: 'z.any()', type: 'z.ZodAny' },
+  numeric: { code: 'z.coerce.number()', type: 'z.coerce.ZodCoercedNumber<unknown>' },
   'file-url': { code: "z.string().startsWith('file://')", type: 'z.ZodString' },
 }
 
 const leafNames: Partial<Record<Leaf, string>> = { object: 'anyObject', null: 'nothing', 'file-url': 'fileUrl' }
 
+/** Writes the schemas in the order of the nouns, each shared schema before its first use. */
 class SchemaModule {
   readonly #nouns: Nouns
   readonly #lines: string[] = []
@@ -46,15 +49,13 @@ class SchemaModule {
   }
 
   text(): string {
-    const names: string[] = []
     for (const [name, noun] of Object.entries(this.#nouns)) {
       const schema = schemaName(name, this.#nouns)
       const exported = noun.exports === 'type' || noun.exports === 'none' ? '' : 'export '
       const { code, type } = noun.aliasOf ? this.#alias(noun.aliasOf) : this.#emit(noun.type)
       this.#lines.push(`${docComment(noun)}${exported}const ${schema}: ${type} = ${code}\n`)
-      if (!noun.aliasOf) names.push(schema)
     }
-    return `${preamble}\n${this.#lines.join('\n')}\naddProtocolSchemas([${names.join(', ')}])\n`
+    return this.#lines.join('\n')
   }
 
   #alias(name: string): Emitted {

@@ -4,20 +4,23 @@ import { type Fields, type Noun, type Nouns, parseType, splitDoc, type TypeNode 
 export function typeModule(nouns: Nouns): string {
   const types = Object.entries(nouns).map(([name, noun]) => ({ name, noun, text: typeText(noun.type, nouns) }))
   const isUsed = (name: string) => types.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text))
-  return types
+  const lint = types.some(({ text }) => /\bany\b/.test(text)) ? ANY_IS_INTENDED : ''
+  const texts = types
     .filter(({ name, noun }) => exported(noun) || isUsed(name))
     .map(({ name, noun, text }) => `${docComment(noun)}${exported(noun)}type ${name} = ${text}\n`)
-    .join('\n')
+  return lint + texts.join('\n')
 }
 
+const ANY_IS_INTENDED = '// biome-ignore-all lint/suspicious/noExplicitAny: the original types have it\n\n'
+
 /** A module that compiles only if every type is what its schema returns. */
-export function typeChecksModule(nouns: Nouns): string {
+export function typeChecksModule(name: string, nouns: Nouns): string {
   const checks = Object.entries(nouns)
     .filter(([, noun]) => (noun.exports ?? 'both') === 'both')
     .map(([name]) => `${name}: same<types.${name}, z.output<typeof schemas.${schemaName(name, nouns)}>>()`)
   return `import type * as z from 'zod/v4'
-import type * as schemas from '../../src/generated/protocol-schemas.ts'
-import type * as types from '../../src/generated/protocol-types.ts'
+import type * as schemas from '../../src/generated/${name}-schemas.ts'
+import type * as types from '../../src/generated/${name}-types.ts'
 
 /** Compiles if each of the two types is assignable to the other. */
 function same<A extends B, B extends C, C = A>(): [A, B, C] | undefined {
@@ -78,6 +81,8 @@ const leafTypes = {
   datetime: 'string',
   url: 'string',
   'file-url': 'string',
+  any: 'any',
+  numeric: 'number',
 }
 
 function members(type: TypeNode & { kind: 'object' }, nouns: Nouns): string {
@@ -85,12 +90,17 @@ function members(type: TypeNode & { kind: 'object' }, nouns: Nouns): string {
     .map(([key, value]) => {
       const { expression, doc } = typeof value === 'string' ? splitDoc(value) : { expression: value, doc: '' }
       const node = typeof expression === 'string' ? parseType(expression) : expression
-      const optional = key.endsWith('?') || (node.kind === 'code' && node.code.optional)
+      const optional = key.endsWith('?') || acceptsNothing(node, nouns)
       const text = typeText(node, nouns)
       const comment = doc && `/** ${doc} */\n`
       return `${comment}'${key.replace('?', '')}'${optional ? '?' : ''}: ${text}${optional ? ' | undefined' : ''}\n`
     })
     .join('')
+}
+
+function acceptsNothing(node: TypeNode, nouns: Nouns): boolean {
+  const type = node.kind === 'noun' ? nouns[node.name]?.type : node
+  return type?.kind === 'code' && type.code.optional === true
 }
 
 /** The fields of an object, with those of its bases before them. */

@@ -2,7 +2,7 @@
 // must load fast imports its types from here and its values from `shared/constants.ts`, `errors.ts` and `guards.ts`.
 
 import { metaKeys } from 'tenon'
-import { InitializedNotificationSchema, InitializeRequestSchema } from './generated/protocol-schemas.ts'
+import * as schemas from './generated/protocol-schemas.ts'
 import type {
   CompleteRequest,
   CreateMessageRequestParams,
@@ -16,6 +16,7 @@ import type {
 } from './generated/protocol-types.ts'
 import type { AuthInfo } from './server/auth/types.ts'
 import { isPlainObject } from './shared/guards.ts'
+import { addProtocolSchemas } from './shared/protocol-schemas.ts'
 
 export * from './generated/protocol-schemas.ts'
 export type * from './generated/protocol-types.ts'
@@ -37,6 +38,8 @@ export {
   isTaskAugmentedRequestParams,
 } from './shared/guards.ts'
 
+addProtocolSchemas(Object.values(schemas))
+
 /**
  * Whether a message is the first of a client: `initialize`, or any request of a revision without a handshake.
  *
@@ -44,11 +47,11 @@ export {
  * stands alone and carries its revision in `_meta`, so that each needs one.
  */
 export const isInitializeRequest = (value: unknown): value is InitializeRequest =>
-  isStatelessRequest(value) || InitializeRequestSchema.safeParse(value).success
+  isStatelessRequest(value) || schemas.InitializeRequestSchema.safeParse(value).success
 
 /** Whether a message is `notifications/initialized`. */
 export const isInitializedNotification = (value: unknown): value is InitializedNotification =>
-  InitializedNotificationSchema.safeParse(value).success
+  schemas.InitializedNotificationSchema.safeParse(value).success
 
 /** A completion request for a prompt. */
 export type CompleteRequestPrompt = CompleteRequestFor<PromptReference>

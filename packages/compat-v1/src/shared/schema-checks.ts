@@ -25,3 +25,17 @@ export function formUnlessNamed(capability: unknown): unknown {
 export function nullToUndefined(value: unknown): unknown {
   return value ?? undefined
 }
+
+/** Adds an issue, and ends the check, unless a text is a URL that can be parsed. */
+export function mustParse(text: string, context: IssueCollector): void {
+  if (!URL.canParse(text)) context.addIssue({ code: 'custom', message: 'URL must be parseable', fatal: true })
+}
+
+interface IssueCollector {
+  addIssue(issue: { code: 'custom'; message: string; fatal: boolean }): void
+}
+
+/** Whether following a URL cannot run a script. */
+export function hasSafeScheme(url: string): boolean {
+  return !['javascript:', 'data:', 'vbscript:'].includes(new URL(url).protocol)
+}

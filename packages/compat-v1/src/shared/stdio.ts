@@ -1,0 +1,77 @@
+import { type JSONRPCMessage, JSONRPCMessageSchema } from '../types.ts'
+import { isJSONRPCErrorResponse, isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResultResponse } from './guards.ts'
+
+/** How many bytes a `ReadBuffer` holds by default. */
+export const STDIO_DEFAULT_MAX_BUFFER_SIZE: number = 10 * 1024 * 1024
+
+/** Cuts a stream of bytes into messages, one per line. */
+export class ReadBuffer {
+  readonly #maxBytes: number
+  /** Chunks that were not read yet. They are joined when a line is complete, so that a long line is copied once. */
+  #chunks: Buffer[] = []
+  #bytes = 0
+  /** How many of the chunks have no line break. */
+  #searched = 0
+
+  /** @param options.maxBufferSize The most bytes to hold. Default: 10 MiB. */
+  constructor(options?: { maxBufferSize?: number }) {
+    this.#maxBytes = options?.maxBufferSize ?? STDIO_DEFAULT_MAX_BUFFER_SIZE
+  }
+
+  /**
+   * Adds bytes.
+   *
+   * @throws Error if the buffer would become too large. It is empty then.
+   */
+  append(chunk: Buffer): void {
+    if (this.#bytes + chunk.length > this.#maxBytes) {
+      this.clear()
+      throw new Error(`ReadBuffer exceeded maximum size of ${this.#maxBytes} bytes`)
+    }
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+  }
+
+  /** Takes the next message; null if there is no complete one. */
+  readMessage(): JSONRPCMessage | null {
+    const line = this.#takeLine()
+    return line === undefined ? null : deserializeMessage(line)
+  }
+
+  /** Drops everything that was not read. */
+  clear(): void {
+    this.#chunks = []
+    this.#bytes = this.#searched = 0
+  }
+
+  #takeLine(): string | undefined {
+    while (this.#searched < this.#chunks.length && !this.#chunks[this.#searched]!.includes(NEWLINE)) this.#searched++
+    if (this.#searched === this.#chunks.length) return undefined
+    const head = this.#chunks.splice(0, this.#searched + 1)
+    const bytes = head.length === 1 ? head[0]! : Buffer.concat(head)
+    const end = bytes.indexOf(NEWLINE)
+    if (end + 1 < bytes.length) this.#chunks.unshift(bytes.subarray(end + 1))
+    this.#bytes -= end + 1
+    this.#searched = 0
+    return bytes.toString('utf8', 0, end).replace(/\r$/, '')
+  }
+}
+
+const NEWLINE = 0x0a
+
+/** Reads a message from its text. Throws if it is not one. */
+export function deserializeMessage(line: string): JSONRPCMessage {
+  const value: unknown = JSON.parse(line)
+  const isMessage =
+    isJSONRPCRequest(value) ||
+    isJSONRPCResultResponse(value) ||
+    isJSONRPCNotification(value) ||
+    isJSONRPCErrorResponse(value)
+  // The guards are fast. The schema says what is wrong.
+  return isMessage ? value : JSONRPCMessageSchema.parse(value)
+}
+
+/** The text of a message, with the line break at its end. */
+export function serializeMessage(message: JSONRPCMessage): string {
+  return `${JSON.stringify(message)}\n`
+}
