@@ -94,6 +94,20 @@ const serverMetadata: Nouns = {
   ),
 }
 
+/**
+ * The authorization server that issued tokens or registered a client. The client adds it before it stores them, and
+ * compares it when it reads them; a value that is not a text counts as absent.
+ */
+const issuer: TypeNode = {
+  kind: 'code',
+  code: {
+    schema: 'z.string().optional().catch(undefined)',
+    schemaType: 'z.ZodCatch<z.ZodOptional<z.ZodString>>',
+    type: 'string',
+    optional: true,
+  },
+}
+
 const tokens: Nouns = {
   OAuthTokens: noun(
     'The response of a token endpoint.',
@@ -103,6 +117,7 @@ const tokens: Nouns = {
       token_type: 'string',
       'expires_in?': 'numeric # Lifetime of the access token, in seconds.',
       ...texts('scope', 'refresh_token'),
+      issuer,
     }),
   ),
   OAuthErrorResponse: noun(
@@ -156,6 +171,7 @@ const clients: Nouns = {
       ...texts('client_secret'),
       'client_id_issued_at?': 'number # In seconds since 1970.',
       'client_secret_expires_at?': 'number # In seconds since 1970; 0 means never.',
+      issuer,
     }),
   ),
   OAuthClientInformationFull: noun(

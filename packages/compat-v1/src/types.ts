@@ -87,17 +87,17 @@ export type ListChangedCallback<T> = (error: Error | null, items: T[] | null) =>
 /** How a client reacts to a list that changed. */
 export type ListChangedOptions<T> = {
   /** Fetches the list before calling back. Default: true. */
-  autoRefresh?: boolean
+  autoRefresh?: boolean | undefined
   /** Changes within this time count as one, in milliseconds. Default: 300. */
-  debounceMs?: number
+  debounceMs?: number | undefined
   onChanged: ListChangedCallback<T>
 }
 
 /** How a client reacts to each list that changed. */
 export type ListChangedHandlers = {
-  tools?: ListChangedOptions<Tool>
-  prompts?: ListChangedOptions<Prompt>
-  resources?: ListChangedOptions<Resource>
+  tools?: ListChangedOptions<Tool> | undefined
+  prompts?: ListChangedOptions<Prompt> | undefined
+  resources?: ListChangedOptions<Resource> | undefined
 }
 
 /** HTTP headers by lowercase name, as Node.js has them. */
@@ -106,17 +106,17 @@ export type IsomorphicHeaders = Record<string, string | string[] | undefined>
 /** The HTTP request that carried a message. */
 export interface RequestInfo {
   headers: IsomorphicHeaders
-  url?: URL
+  url?: URL | undefined
 }
 
 /** What a transport knows about a message besides its text. */
 export interface MessageExtraInfo {
-  requestInfo?: RequestInfo
-  authInfo?: AuthInfo
+  requestInfo?: RequestInfo | undefined
+  authInfo?: AuthInfo | undefined
   /** Closes the stream of this request; the client reconnects to it. */
-  closeSSEStream?: () => void
+  closeSSEStream?: (() => void) | undefined
   /** Closes the stream that belongs to no request; the client reconnects to it. */
-  closeStandaloneSSEStream?: () => void
+  closeStandaloneSSEStream?: (() => void) | undefined
 }
 
 type CompleteRequestFor<Reference> = Omit<CompleteRequest, 'params'> & {

@@ -245,6 +245,7 @@ export const OAuthTokensSchema: z.ZodObject<
     expires_in: z.ZodOptional<z.coerce.ZodCoercedNumber<unknown>>
     scope: z.ZodOptional<z.ZodString>
     refresh_token: z.ZodOptional<z.ZodString>
+    issuer: z.ZodCatch<z.ZodOptional<z.ZodString>>
   },
   z.core.$strip
 > = z.object({
@@ -254,6 +255,7 @@ export const OAuthTokensSchema: z.ZodObject<
   expires_in: optionalNumeric,
   scope: optionalString,
   refresh_token: optionalString,
+  issuer: z.string().optional().catch(undefined),
 })
 
 /** An error response of an authorization server. */
@@ -328,6 +330,7 @@ export const OAuthClientInformationSchema: z.ZodObject<
     client_secret: z.ZodOptional<z.ZodString>
     client_id_issued_at: z.ZodOptional<z.ZodNumber>
     client_secret_expires_at: z.ZodOptional<z.ZodNumber>
+    issuer: z.ZodCatch<z.ZodOptional<z.ZodString>>
   },
   z.core.$strip
 > = z.object({
@@ -335,6 +338,7 @@ export const OAuthClientInformationSchema: z.ZodObject<
   client_secret: optionalString,
   client_id_issued_at: optionalNumber,
   client_secret_expires_at: optionalNumber,
+  issuer: z.string().optional().catch(undefined),
 })
 
 /** A registered client, with everything it registered. */
@@ -360,6 +364,7 @@ export const OAuthClientInformationFullSchema: z.ZodObject<
     client_secret: z.ZodOptional<z.ZodString>
     client_id_issued_at: z.ZodOptional<z.ZodNumber>
     client_secret_expires_at: z.ZodOptional<z.ZodNumber>
+    issuer: z.ZodCatch<z.ZodOptional<z.ZodString>>
   },
   z.core.$strip
 > = z.object({ ...OAuthClientMetadataSchema.shape, ...OAuthClientInformationSchema.shape })

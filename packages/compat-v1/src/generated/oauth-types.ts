@@ -139,6 +139,7 @@ export type OAuthTokens = {
   expires_in?: number | undefined
   scope?: string | undefined
   refresh_token?: string | undefined
+  issuer?: string | undefined
 }
 
 /** An error response of an authorization server. */
@@ -182,6 +183,7 @@ export type OAuthClientInformation = {
   client_id_issued_at?: number | undefined
   /** In seconds since 1970; 0 means never. */
   client_secret_expires_at?: number | undefined
+  issuer?: string | undefined
 }
 
 /** A registered client, with everything it registered. */
@@ -208,6 +210,7 @@ export type OAuthClientInformationFull = {
   client_id_issued_at?: number | undefined
   /** In seconds since 1970; 0 means never. */
   client_secret_expires_at?: number | undefined
+  issuer?: string | undefined
 }
 
 /** An error response to a registration. */

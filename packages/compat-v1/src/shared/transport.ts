@@ -29,11 +29,11 @@ export function createFetchWithInit(baseFetch: FetchLike = fetch, baseInit?: Req
 /** How to send a message. */
 export type TransportSendOptions = {
   /** The incoming request that this message belongs to. It is sent on the stream of that request. */
-  relatedRequestId?: RequestId
+  relatedRequestId?: RequestId | undefined
   /** Continues a response stream that was interrupted, after the event with this id. */
-  resumptionToken?: string
+  resumptionToken?: string | undefined
   /** Called with the id of each event that the stream can be continued from. */
-  onresumptiontoken?: (token: string) => void
+  onresumptiontoken?: ((token: string) => void) | undefined
 }
 
 /** Carries messages between a client and a server. */
@@ -45,13 +45,13 @@ export interface Transport {
   /** Closes the connection. */
   close(): Promise<void>
   /** Called when the connection has closed. */
-  onclose?: () => void
+  onclose?: (() => void) | undefined
   /** Called for errors, which need not end the connection. */
-  onerror?: (error: Error) => void
+  onerror?: ((error: Error) => void) | undefined
   /** Called for each message. */
-  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void
+  onmessage?: (<T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void) | undefined
   /** Identifies the session, if the transport has one. */
-  sessionId?: string
+  sessionId?: string | undefined
   /** Called with the negotiated protocol revision. */
-  setProtocolVersion?: (version: string) => void
+  setProtocolVersion?: ((version: string) => void) | undefined
 }

@@ -7,9 +7,9 @@ export interface AuthInfo {
   /** The scopes of the token. */
   scopes: string[]
   /** When the token expires, in seconds since 1970. */
-  expiresAt?: number
+  expiresAt?: number | undefined
   /** The server that the token was issued for (RFC 8707). If present, it must be this server. */
-  resource?: URL
+  resource?: URL | undefined
   /** Further facts about the token. */
-  extra?: Record<string, unknown>
+  extra?: Record<string, unknown> | undefined
 }
