@@ -195,7 +195,6 @@ export class Link {
   }
 
   /**
-   * @internal
    * For transports: takes one message, or an array that may be a batch.
    * @param kind Given by a transport that has classified the message already.
    */
