@@ -168,6 +168,8 @@ export type { CorsOptions, GuardOptions, RateLimitOptions } from '../transport/h
 export type { HttpMetrics } from '../transport/http/server/handler.ts'
 export type { IncomingLimits } from '../transport/http/server/incoming-bodies.ts'
 export type { HttpOptions, SsePaths } from '../transport/http/server/options.ts'
+export type { RawEventStore, RawHttpOptions, RawSendOptions } from '../transport/http/server/raw/options.ts'
+export { RawHttpTransport } from '../transport/http/server/raw/transport.ts'
 export type { SessionLimits, SessionMetrics } from '../transport/http/server/sessions/session-table.ts'
 export type { StreamLimits } from '../transport/http/server/streams/open-streams.ts'
 export type { UnsentOutputLimits } from '../transport/http/server/unsent-output.ts'

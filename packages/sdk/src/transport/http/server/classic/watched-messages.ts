@@ -1,5 +1,5 @@
 import { McpError } from '../../../../errors.ts'
-import type { RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
+import type { ReceivedKind, RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
 import { isWatched, type ReplyStream, type Transport } from '../../../../jsonrpc/transport.ts'
 import { isThenable } from '../../../../util/maybe-async.ts'
 import type { Deliver, MessageWatcher } from './watched-endpoint.ts'
@@ -25,14 +25,20 @@ export class WatchedMessages implements MessageWatcher {
   /** The delivery of the message that is being passed to `onmessage`. */
   #entering: ((value: unknown) => void) | undefined
   #ownHandler: Transport['onmessage']
+  /** Handles messages that did not come through `receive`; undefined if they are dropped. */
+  #otherHandler: Transport['onmessage']
 
   constructor(transport: Transport) {
     this.#transport = transport
   }
 
-  /** Called when the server has set its handlers. A program that replaces them later is watching. */
-  started(): void {
-    this.#ownHandler = (value, stream) => this.#enter(value, stream)
+  /**
+   * Called when the server has set its handlers. A program that replaces them later is watching.
+   * @param keepsHandler Whether the handler of the server takes messages that did not come through `receive`.
+   */
+  started(keepsHandler = false): void {
+    if (keepsHandler) this.#otherHandler = this.#transport.onmessage
+    this.#ownHandler = (value, stream, kind) => this.#enter(value, stream, kind)
     this.#transport.onmessage = this.#ownHandler
   }
 
@@ -63,16 +69,21 @@ export class WatchedMessages implements MessageWatcher {
 
   /** Called by the transport's own `send`, after the wrappers of the program. */
   deliver(message: Message, options: object | undefined): void {
-    const outgoing =
-      this.#routes.get(message) ?? (options && this.#routes.get(options)) ?? this.#onlyOne(keyOf(message))
-    if (!outgoing) {
-      throw new McpError(
-        'invalid-argument',
-        'Cannot determine which client this message is for. Pass the original message or its options to the wrapped send().',
-      )
-    }
+    if (this.deliverKnown(message, options)) return
+    throw new McpError(
+      'invalid-argument',
+      'Cannot determine which client this message is for. Pass the original message or its options to the wrapped send().',
+    )
+  }
+
+  /** Like `deliver`. Returns false for a message that was not passed to `send`. */
+  deliverKnown(message: Message, options: object | undefined): boolean {
+    const known = this.#routes.get(message) ?? (options && this.#routes.get(options))
+    const outgoing = known ?? (this.#waiting.size > 0 ? this.#onlyOne(keyOf(message)) : undefined)
+    if (!outgoing) return false
     this.#forget(outgoing)
     outgoing.deliver(message)
+    return true
   }
 
   receive(value: unknown, stream: ReplyStream | undefined, deliver: (value: unknown) => void): void {
@@ -86,9 +97,16 @@ export class WatchedMessages implements MessageWatcher {
     }
   }
 
-  #enter(value: unknown, stream: ReplyStream | undefined): void {
+  /** Passes on a message that does not come through `receive`. */
+  receiveOther(value: unknown, stream: ReplyStream, kind: ReceivedKind): void {
+    if (this.watchesReceive) this.#transport.onmessage?.(value, stream, kind)
+    else this.#otherHandler?.(value, stream, kind)
+  }
+
+  #enter(value: unknown, stream: ReplyStream | undefined, kind: ReceivedKind | undefined): void {
     const known = this.#entries.get(value as object) ?? (stream && this.#entries.get(stream)) ?? this.#entering
-    known?.(value)
+    if (known) known(value)
+    else this.#otherHandler?.(value, stream, kind)
   }
 
   /** A copy that matches several messages is not delivered, because it could reach the wrong client. */
