@@ -1,0 +1,56 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type RawEventStore, type RawHttpOptions, RawHttpTransport } from 'tenon/server'
+import { SUPPORTED_PROTOCOL_VERSIONS } from '../shared/constants.ts'
+import type { JSONRPCMessage, MessageExtraInfo, RequestId } from '../types.ts'
+import type { AuthInfo } from './auth/types.ts'
+import { resolveMaxRequestBodySize } from './requestBody.ts'
+import type { WebStandardStreamableHTTPServerTransportOptions } from './webStandardStreamableHttp.ts'
+
+/** The members of Tenon's `RawHttpTransport`, with the message types of this package. */
+export interface RawTransport {
+  sessionId?: string
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
+  /** Called by `connect` of a server or client. */
+  start(): Promise<void>
+  /** Ends all streams. Later requests are answered with 404. */
+  close(): Promise<void>
+  /** Sends a response on the stream of its request, and other messages on that of `relatedRequestId` or of the GET. */
+  send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void>
+  readonly isInitialized: boolean
+  resumeSession(sessionId: string | undefined): void
+  closeStream(requestId: RequestId): void
+  closeStandaloneStream(): void
+  handleFetch(request: Request, extras?: { auth?: unknown; parsedBody?: unknown }): Promise<Response>
+}
+
+/** `RawHttpTransport` for requests of `node:http`. */
+export interface RawNodeTransport extends RawTransport {
+  handleRequest(
+    request: IncomingMessage & { auth?: AuthInfo },
+    response: ServerResponse,
+    parsedBody?: unknown,
+  ): Promise<void>
+}
+
+// The two packages describe the same messages by different types, so the class is seen through the interfaces above.
+export const RawNodeTransport: new (options: RawHttpOptions) => RawNodeTransport = RawHttpTransport as never
+export const RawWebTransport: new (options: RawHttpOptions) => RawTransport = RawHttpTransport as never
+
+/** Translates the options of the transports of this package. */
+export function toRawOptions(options: WebStandardStreamableHTTPServerTransportOptions): RawHttpOptions {
+  const { allowedHosts, allowedOrigins, enableDnsRebindingProtection: isProtected } = options
+  return {
+    sessionIdGenerator: options.sessionIdGenerator,
+    onSessionOpened: options.onsessioninitialized,
+    onSessionClosed: options.onsessionclosed,
+    enableJsonResponse: options.enableJsonResponse,
+    eventStore: options.eventStore as RawEventStore | undefined,
+    retryMs: options.retryInterval,
+    keepAliveMs: options.keepAliveMs,
+    maxBodyBytes: resolveMaxRequestBodySize(options.maxRequestBodySize),
+    protocolVersions: SUPPORTED_PROTOCOL_VERSIONS,
+    ...(isProtected && { allowedHosts, allowedOrigins }),
+  }
+}

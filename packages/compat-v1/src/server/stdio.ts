@@ -1,0 +1,75 @@
+import type { Readable, Writable } from 'node:stream'
+import { classify, Fault, type MessageKind } from 'tenon/jsonrpc'
+import { StdioServerTransport as TenonStdioServerTransport } from 'tenon/server'
+import type { Transport } from '../shared/transport.ts'
+import type { JSONRPCMessage } from '../types.ts'
+
+const defaultMaxBufferSize = 10 * 1024 * 1024
+const parseError = -32700
+
+/** Calls a handler with the kind of the message too, which saves Tenon from finding it out again. */
+type KindHandler = (message: JSONRPCMessage, extra: undefined, kind: MessageKind) => void
+
+/** The stdio transport of a server: reads messages from stdin and writes messages to stdout. */
+export class StdioServerTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  /** Called when stdin has ended. */
+  onend?: () => void
+  readonly #pipes: TenonStdioServerTransport
+  #isStarted = false
+
+  /** @param options `maxBufferSize`: a message with more bytes closes the transport. Default 10 MiB. */
+  constructor(stdin?: Readable, stdout?: Writable, options?: { maxBufferSize?: number }) {
+    const maxBufferSize = options?.maxBufferSize ?? defaultMaxBufferSize
+    const pipes = new TenonStdioServerTransport({
+      ...(stdin && { stdin }),
+      ...(stdout && { stdout }),
+      maxMessageBytes: maxBufferSize - 1,
+    })
+    pipes.onmessage = (message) => this.#receive(message)
+    pipes.onfault = (fault) => this.#refuse(fault, maxBufferSize)
+    pipes.onerror = (error) => this.onerror?.(error)
+    pipes.onend = () => this.onend?.()
+    pipes.onclose = () => this.onclose?.()
+    this.#pipes = pipes
+  }
+
+  /** Starts to read. `server.connect` calls it. */
+  async start(): Promise<void> {
+    if (this.#isStarted) {
+      throw new Error(
+        'StdioServerTransport already started! If using Server class, note that connect() calls start() automatically.',
+      )
+    }
+    this.#isStarted = true
+    await this.#pipes.start()
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#pipes.sendText(JSON.stringify(message))
+  }
+
+  /** Sends a message that is JSON text already. */
+  sendText(text: string): void {
+    this.#pipes.sendText(text)
+  }
+
+  close(): Promise<void> {
+    return this.#pipes.close()
+  }
+
+  #receive(message: unknown): void {
+    const kind = classify(message)
+    if (kind instanceof Fault) this.onerror?.(new Error(kind.message))
+    else (this.onmessage as KindHandler | undefined)?.(message as JSONRPCMessage, undefined, kind)
+  }
+
+  /** Input that is not a message is reported and not answered. */
+  #refuse(fault: Fault, maxBufferSize: number): void {
+    if (fault.code === parseError) return this.onerror?.(new SyntaxError(fault.message))
+    this.onerror?.(new Error(`ReadBuffer exceeded maximum size of ${maxBufferSize} bytes`))
+    void this.close()
+  }
+}

@@ -1,0 +1,44 @@
+import type { Transport } from '../shared/transport.ts'
+import type { RequestId } from '../types.ts'
+import { RawNodeTransport, toRawOptions } from './raw-transport.ts'
+import type {
+  EventId,
+  EventStore,
+  StreamId,
+  WebStandardStreamableHTTPServerTransportOptions,
+} from './webStandardStreamableHttp.ts'
+
+export type { EventId, EventStore, StreamId }
+
+/** Options of `StreamableHTTPServerTransport`. */
+export type StreamableHTTPServerTransportOptions = WebStandardStreamableHTTPServerTransportOptions
+
+/** A Streamable HTTP transport for `node:http`, Express and the like: one for each session, or one for each request. */
+export class StreamableHTTPServerTransport extends RawNodeTransport implements Transport {
+  constructor(options: StreamableHTTPServerTransportOptions = {}) {
+    super(toRawOptions(options))
+  }
+
+  /** Ends the connection of a request, so that the client resumes it later. */
+  closeSSEStream(requestId: RequestId): void {
+    this.closeStream(requestId)
+  }
+
+  /** Ends the connection of the stream opened by GET, so that the client resumes it later. */
+  closeStandaloneSSEStream(): void {
+    this.closeStandaloneStream()
+  }
+
+  /** Programs set `sessionId` and `_initialized` here, to continue a session of another process. */
+  get _webStandardTransport(): this {
+    return this
+  }
+
+  get _initialized(): boolean {
+    return this.isInitialized
+  }
+
+  set _initialized(isInitialized: boolean) {
+    if (isInitialized) this.resumeSession(this.sessionId)
+  }
+}
