@@ -16,7 +16,6 @@ export function extraOf(request: AuthorizedRequest): MessageExtraInfo {
 
 /** What `onmessage` gets with a message whose answers go to one stream: the request, and a way to answer for Tenon. */
 export class StreamExtra implements Omit<RequestStream, 'requestInfo'>, MessageExtraInfo {
-  readonly era = 'handshake'
   readonly requestInfo: RequestInfo | undefined
   readonly authInfo: AuthInfo | undefined
   readonly #send: (text: string) => boolean
@@ -25,6 +24,11 @@ export class StreamExtra implements Omit<RequestStream, 'requestInfo'>, MessageE
     this.requestInfo = requestInfo
     this.authInfo = authInfo
     this.#send = send
+  }
+
+  /** Not an own property, so that programs see only the members above. */
+  get era(): 'handshake' {
+    return 'handshake'
   }
 
   get request(): HttpRequest | undefined {

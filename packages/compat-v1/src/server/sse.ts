@@ -161,14 +161,18 @@ function charsetOf(contentType: string | undefined): string {
   return charset?.slice('charset='.length).replaceAll('"', '') ?? 'utf-8'
 }
 
-async function readText(request: IncomingMessage, charset: string): Promise<string> {
+function readText(request: IncomingMessage, charset: string): Promise<string> {
   const decoder = new TextDecoder(charset)
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request) {
-    length += chunk.length
-    if (length > maxMessageBytes) throw new Error('request entity too large')
-    chunks.push(chunk)
-  }
-  return decoder.decode(Buffer.concat(chunks))
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= maxMessageBytes) return void chunks.push(chunk)
+      request.pause()
+      reject(new Error('request entity too large'))
+    })
+    request.on('end', () => resolve(decoder.decode(Buffer.concat(chunks))))
+    request.on('error', reject)
+  })
 }

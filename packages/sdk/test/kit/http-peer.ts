@@ -59,7 +59,7 @@ export class Peer {
 
   async initialize(): Promise<void> {
     this.opening = await this.request('initialize', this.greeting())
-    expect((await this.opening.json()).result?.protocolVersion).toBe(this.revision)
+    expect((await this.opening.response()).result?.protocolVersion).toBe(this.revision)
     this.sessionId = this.opening.headers['mcp-session-id']
     expect((await this.notify('notifications/initialized')).status).toBe(202)
   }

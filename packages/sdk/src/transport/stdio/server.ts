@@ -3,7 +3,7 @@ import type { TextSender, Transport, TransportEvents } from '../../jsonrpc/trans
 import { type AuthInfo, userOf } from '../../protocol/auth-info.ts'
 import type { HasIdentity, LocalUser } from '../../protocol/transport.ts'
 import { warnOnce } from '../../util/warn.ts'
-import { createReader, defaultMaxMessageBytes, type LineSplitter } from './reader.ts'
+import { createReader, defaultMaxMessageBytes } from './reader.ts'
 import { LineWriter, type Sink } from './writer.ts'
 
 /** How long closing waits for a client that does not read. */
@@ -14,7 +14,9 @@ export interface Source {
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
   on(event: 'end' | 'close', listener: () => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
-  removeAllListeners(event: 'data'): unknown
+  off(event: 'data', listener: (chunk: Uint8Array) => void): unknown
+  /** The number of listeners. Input is paused at the end only if no other program listens. */
+  listenerCount?(event: 'data'): number
   pause(): unknown
   resume(): unknown
 }
@@ -45,7 +47,7 @@ export class StdioServerTransport implements Transport, TextSender, HasIdentity,
   onerror?: Transport['onerror'] | undefined
   readonly #options: StdioServerOptions
   #stdin: Source | undefined
-  #reader: LineSplitter | undefined
+  #onData: ((chunk: Uint8Array) => void) | undefined
   #writer: LineWriter | undefined
   #guard: { release(): void } | undefined
   #closed = false
@@ -73,18 +75,11 @@ export class StdioServerTransport implements Transport, TextSender, HasIdentity,
   async start(): Promise<void> {
     if (this.#stdin) throw new TypeError('This StdioServerTransport is started already: server.connect() starts it')
     const stdin = this.#options.stdin ?? process.stdin
-    const { maxMessageBytes = defaultMaxMessageBytes, maxQueuedBytes = 256 * 1024 * 1024 } = this.#options
     this.#stdin = stdin
-    this.#reader = createReader(this, maxMessageBytes)
-    this.#writer = new LineWriter(this.#openSink(), {
-      maxQueuedBytes,
-      onBlocked: (blocked) => {
-        // Stops reading requests while the client does not read responses.
-        if (blocked) stdin.pause()
-        else if (!this.#closed) stdin.resume()
-      },
-    })
-    stdin.on('data', (chunk) => this.#reader!.push(chunk))
+    const reader = createReader(this, this.#options.maxMessageBytes ?? defaultMaxMessageBytes)
+    this.#onData = (chunk) => reader.push(chunk)
+    this.#writer ??= this.#openWriter()
+    stdin.on('data', this.#onData)
     stdin.on('end', () => this.onend?.())
     stdin.on('error', (error) => this.onerror?.(error))
   }
@@ -94,17 +89,37 @@ export class StdioServerTransport implements Transport, TextSender, HasIdentity,
   }
 
   sendText(text: string): void {
-    this.#writer?.write(text)
+    if (this.#closed && !this.#writer) return
+    this.#writer ??= this.#openWriter()
+    this.#writer.write(text)
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
     await this.#writer?.flushed(flushMs)
-    this.#stdin?.removeAllListeners('data')
-    this.#stdin?.pause()
+    this.#stopReading()
     this.#guard?.release()
     this.onclose?.()
+  }
+
+  #stopReading(): void {
+    const stdin = this.#stdin
+    if (!stdin || !this.#onData) return
+    stdin.off('data', this.#onData)
+    if ((stdin.listenerCount?.('data') ?? 0) === 0) stdin.pause()
+  }
+
+  #openWriter(): LineWriter {
+    const { maxQueuedBytes = 256 * 1024 * 1024 } = this.#options
+    return new LineWriter(this.#openSink(), {
+      maxQueuedBytes,
+      onBlocked: (blocked) => {
+        // Stops reading requests while the client does not read responses.
+        if (blocked) this.#stdin?.pause()
+        else if (!this.#closed) this.#stdin?.resume()
+      },
+    })
   }
 
   #openSink(): Sink {

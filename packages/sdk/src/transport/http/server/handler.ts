@@ -67,6 +67,9 @@ export class HttpRequestHandler {
   /** @param ownsServer True for `serveHttp`, which closes slow connections itself and calls `servedAt`. */
   constructor(endpoint: Endpoint, options: HttpOptions = {}, ownsServer = false) {
     const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000, maxQueuedBytes = 4 * 1024 * 1024 } = options
+    if (options.alwaysStream && options.enableJsonResponse) {
+      throw new TypeError('alwaysStream and enableJsonResponse exclude each other. Set at most one of them.')
+    }
     this.#endpoint = endpoint
     // Tasks of an earlier process resume now, without waiting for a request.
     if (!worksOnlyInRequests()) this.#release = endpoint.hold()
@@ -91,6 +94,7 @@ export class HttpRequestHandler {
       singleRequests: new DenseSet(),
       maxQueuedBytes,
       jsonOnly: options.enableJsonResponse ?? false,
+      alwaysStream: options.alwaysStream ?? false,
       reportError: (error) => endpoint.reportError(error),
     }
     this.#sessions = new SessionRequests(this.#services, options)

@@ -34,6 +34,12 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, 
    * then the response. `Infinity`: the headers wait for the response. Default 1,000.
    */
   streamAfterMs?: number | undefined
+  /**
+   * Responds to every request with an event stream, even if the response is its only event. For clients and proxies that expect
+   * one. Refused requests and errors with a status of their own are still plain JSON. Default false: plain JSON if nothing is sent
+   * before the response.
+   */
+  alwaysStream?: boolean | undefined
   /** Responds with plain JSON only, never with a stream. Progress and logs of requests are then not sent. Default false. */
   enableJsonResponse?: boolean | undefined
   /** Stores sent events, so that streams can be resumed. `false`: streams end with their connection. Default: in memory, bounded. */

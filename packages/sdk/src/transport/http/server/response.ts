@@ -15,6 +15,8 @@ export interface PostOwner {
   readonly era: 'handshake' | 'stateless'
   /** The revision of a request of the handshake era outside of any session. */
   readonly assumedRevision?: string | undefined
+  /** Whether even a response that nothing was sent before is an event stream (`alwaysStream`). */
+  readonly alwaysStreams: boolean
   /**
    * Opens a stream for messages before the response; undefined if the response can only be plain JSON.
    * @param isOptional True if nothing is lost without it. Such streams leave room for those that are needed.
@@ -109,6 +111,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
 
   sendPrepared(id: RequestId, result: Prepared): boolean {
     if (this.#done || this.#stream || this.beforeLast || result.json.length < longText) return false
+    if (this.#owner.alwaysStreams) return false
     this.#setDone()
     this.#call.reply(200, this.#jsonHeaders, toBytes(id, result))
     this.#owner.answered(this)
@@ -156,6 +159,11 @@ export class PostResponse implements RequestStream, DenseSetItem {
     return this.#stream
   }
 
+  /** Without room for another stream the response is plain JSON, which every client accepts. */
+  #openForResponse(): void {
+    this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, false, this.requestId)
+  }
+
   #finishAfter(waiting: Promise<void>, text: string, error: RpcErrorBody | undefined): void {
     waiting
       .then(
@@ -177,6 +185,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
   }
 
   #finish(text: string, error: RpcErrorBody | undefined): void {
+    if (this.#owner.alwaysStreams && (!error || statusOf(error.code, this.#owner.era) === 200)) this.#openForResponse()
     if (this.#stream) {
       this.#stream.send(text)
       this.#stream.end()

@@ -34,6 +34,10 @@ export class SingleRequest implements Transport, TextSender, PostOwner, DenseSet
     services.singleRequests.add(this)
   }
 
+  get alwaysStreams(): boolean {
+    return this.#services.alwaysStream
+  }
+
   async start(): Promise<void> {}
 
   /** A message that belongs to no request has no stream to go to. */
@@ -92,5 +96,7 @@ export interface HandlerServices {
   readonly maxQueuedBytes: number
   /** Whether every response is plain JSON and never a stream (`enableJsonResponse`). */
   readonly jsonOnly: boolean
+  /** Whether every response is a stream (`alwaysStream`). */
+  readonly alwaysStream: boolean
   reportError(error: unknown): void
 }

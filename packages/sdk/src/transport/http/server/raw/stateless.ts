@@ -34,6 +34,7 @@ export class RawStatelessPosts {
       singleRequests: new DenseSet(),
       maxQueuedBytes,
       jsonOnly: enableJsonResponse ?? false,
+      alwaysStream: false,
       reportError: (error) => endpoint.reportError(error),
     }
     this.#posts = new StatelessPosts(this.#services, revisions)

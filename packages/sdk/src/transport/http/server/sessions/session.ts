@@ -87,6 +87,10 @@ export class HttpSession implements Transport, TextSender, HasSession, Disconnec
     return this.#answering === 0 && this.#connectedStreams === 0
   }
 
+  get alwaysStreams(): boolean {
+    return this.#services.alwaysStream
+  }
+
   get #connectedStreams(): number {
     let count = 0
     if (this.#streams) for (const stream of this.#streams.values()) if (stream.connected) count++
