@@ -1,8 +1,9 @@
 // Follows the README in an empty project: installs the packages with its commands and runs its server and client, on this
 // Node and, if one is installed, on a newer Node that runs TypeScript directly. Then creates projects with create-tenon, from
-// the packed packages, and builds, tests and calls them.
+// the packed packages, and builds, tests and calls them. At last it installs the drop-in packages under the official names, and
+// type-checks and runs programs that were written for the official ones, by `import` and by `require`.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packPackages } from './packages.js'
@@ -31,7 +32,12 @@ try {
   if (existsSync(newerNode)) run('node server.ts', { PATH: `${newerNode}:${process.env.PATH}` })
   else console.log('Skipped on a newer Node: run `npm run conformance` once to install one.')
   for (const transport of ['stdio', 'http']) checkCreated(transport)
-  console.log('install: the commands of the README and of create-tenon work in an empty project')
+  checkDropIn('v1', ['@modelcontextprotocol/sdk=@tenon/compat-v1'])
+  checkDropIn('v2', [
+    '@modelcontextprotocol/server=@tenon/compat-v2-server',
+    '@modelcontextprotocol/client=@tenon/compat-v2-client',
+  ])
+  console.log('install: the commands of the README, create-tenon and the drop-in packages work in an empty project')
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -55,6 +61,19 @@ function checkCreated(transport) {
   for (const command of ['npm test', 'npx tsc', 'npm run build', 'npm pack --dry-run']) run(command, {}, created)
   if (transport === 'stdio') expectOutput('npx tenon call src/main.ts greet name=Ada', 'Hello, Ada!', created)
   else expectOutput(startAndList, 'Greets a person', created, { PORT: '0' })
+}
+
+/** Runs the programs of `test/compat/drop-in/`, which know the official packages only. */
+function checkDropIn(line, packages) {
+  const target = join(folder, `drop-in-${line}`)
+  cpSync(join(root, 'test/compat/drop-in', line), target, { recursive: true })
+  const tarballs = run(`npm --prefix ../tenon run -s pack -- ${packages.join(' ')}`, {}, target)
+    .trim()
+    .split('\n')
+  run(`npm install zod@4 typescript@5.9.3 @types/node@20 ${tarballs.join(' ')}`, {}, target)
+  run('npx tsc', {}, target)
+  expectOutput('node client.js', 'add: 3', target)
+  expectOutput('node client.cjs', 'add: 3', target)
 }
 
 function expectOutput(command, text, cwd = project, env = {}) {

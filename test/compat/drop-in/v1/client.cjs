@@ -1,0 +1,11 @@
+const { Client } = require('@modelcontextprotocol/sdk/client/index.js')
+const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js')
+
+async function main() {
+  const client = new Client({ name: 'cashier', version: '1.0.0' })
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: ['server.js'] }))
+  const { content } = await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })
+  console.log(`add: ${content[0].text}`)
+  await client.close()
+}
+main()
