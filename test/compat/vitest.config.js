@@ -19,6 +19,8 @@ const redirect = {
     if (usesOriginal) return null
     // Programs have one copy of zod, so the tests must not see two.
     if (id === 'zod' || id.startsWith('zod/')) return requireFromSource.resolve(id).replace(/\.cjs$/, '.js')
+    // A test mocks the package that the official SDK creates PKCE pairs with.
+    if (id === 'pkce-challenge') return join(compat, 'client/oauth/pkce.js')
     if (!importer || !id.startsWith('.')) return null
     const path = relative(join(source, 'src'), resolve(dirname(importer), id))
     if (path.startsWith('..') || notTheSdk.includes(path.split(sep)[0])) return null
