@@ -8,6 +8,13 @@ export {
   clientMetadata,
 } from '../auth/client/client-metadata.ts'
 export type { AuthFetch } from '../auth/client/context.ts'
+export {
+  createDpopProof,
+  type DpopKeyPair,
+  type DpopKeyPairOptions,
+  type DpopProofRequest,
+  generateDpopKeyPair,
+} from '../auth/client/dpop-proof.ts'
 export type {
   ClientCredentialsOptions,
   EnterpriseManagedOptions,

@@ -1,7 +1,5 @@
-import { SignJWT } from 'jose'
 import { DPoP, type DPoPHandle } from 'oauth4webapi'
-import { sha256 } from '../../util/base64url.ts'
-import { random } from '../../util/random.ts'
+import { createDpopProof } from './dpop-proof.ts'
 
 type KeyPair = { publicKey: CryptoKey; privateKey: CryptoKey }
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
@@ -41,17 +39,8 @@ export class DpopKey {
 
   /** Creates the proof for one request with this token. */
   async proof(method: string, url: URL, accessToken: string): Promise<string> {
-    const claims = {
-      htm: method,
-      htu: url.origin + url.pathname,
-      ath: await sha256(accessToken),
-      jti: random.uuid(),
-      ...(this.nonce !== undefined && { nonce: this.nonce }),
-    }
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk: this.#publicJwk })
-      .setIssuedAt()
-      .sign(this.#pair.privateKey as never)
+    const key = { privateKey: this.#pair.privateKey as never, publicJwk: this.#publicJwk, algorithm: 'ES256' }
+    return createDpopProof(key, { method, url, accessToken, nonce: this.nonce })
   }
 }
 
