@@ -1,92 +1,38 @@
-import type { OAuthClientInformation, OAuthClientMetadata, OAuthTokens } from '../shared/auth.ts'
+import type { OAuthClientInformation } from '../shared/auth.ts'
+import { fixedAssertion, type PrivateKeyJwtOptions, signedAssertion } from './oauth/client-assertion.ts'
+import { checkIssuer, clientCredentialsRequest, UnattendedProvider } from './oauth/client-credentials-grant.ts'
 import type { AddClientAuthentication, OAuthClientProvider } from './oauth/provider.ts'
-
-const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /**
  * Authenticates a client with signed assertions (`private_key_jwt`, RFC 7523). Use the result as `addClientAuthentication` of a
  * provider.
- *
- * @param options.privateKey PKCS #8 in PEM, a JWK, or the secret of an HMAC algorithm.
- * @param options.audience Default: the issuer of the authorization server, else its token endpoint.
- * @param options.lifetimeSeconds Default 300.
- * @param options.claims Further claims.
  */
-export function createPrivateKeyJwtAuth(options: {
-  issuer: string
-  subject: string
-  privateKey: string | Uint8Array | Record<string, unknown>
-  alg: string
-  audience?: string | URL
-  lifetimeSeconds?: number
-  claims?: Record<string, unknown>
-}): AddClientAuthentication {
-  const { issuer, subject, privateKey, alg: algorithm, lifetimeSeconds, claims } = options
-  return async (_headers, params, url, metadata) => {
-    if (typeof globalThis.crypto === 'undefined') {
-      // The text begins as in the official SDK, because programs show it.
-      throw new TypeError(
-        'crypto is not available, please ensure you add have Web Crypto API support for older Node.js versions (globalThis.crypto)',
-      )
-    }
-    const audience = String(options.audience ?? metadata?.issuer ?? url)
-    // Loaded when used: most programs sign nothing.
-    const { createClientAssertion } = await import('tenon/auth/client')
-    const assertion = { issuer, subject, audience, privateKey, algorithm, lifetimeSeconds, claims }
-    params.set('client_assertion', await createClientAssertion(assertion))
-    params.set('client_assertion_type', assertionType)
-  }
+export function createPrivateKeyJwtAuth(options: PrivateKeyJwtOptions): AddClientAuthentication {
+  // The text of the official SDK, because programs compare it.
+  return signedAssertion(
+    options,
+    'crypto is not available, please ensure you add have Web Crypto API support for older Node.js versions',
+  )
 }
 
-/** What the providers of this file have in common: the `client_credentials` grant, with everything in memory. */
-abstract class ClientCredentialsGrant implements OAuthClientProvider {
-  #client: OAuthClientInformation
-  #tokens: OAuthTokens | undefined
-  readonly #metadata: OAuthClientMetadata
+/** The `client_credentials` grant. */
+abstract class ClientCredentialsGrant extends UnattendedProvider implements OAuthClientProvider {
+  #saved: OAuthClientInformation | undefined
 
-  constructor(client: OAuthClientInformation, metadata: Omit<OAuthClientMetadata, 'redirect_uris' | 'grant_types'>) {
-    this.#client = client
-    this.#metadata = { redirect_uris: [], grant_types: ['client_credentials'], ...metadata }
-  }
-
-  get redirectUrl(): undefined {
-    return undefined
-  }
-
-  get clientMetadata(): OAuthClientMetadata {
-    return this.#metadata
-  }
-
-  clientInformation(): OAuthClientInformation {
-    return this.#client
+  override clientInformation(): OAuthClientInformation {
+    return this.#saved ?? super.clientInformation()
   }
 
   saveClientInformation(info: OAuthClientInformation): void {
-    this.#client = info
-  }
-
-  tokens(): OAuthTokens | undefined {
-    return this.#tokens
-  }
-
-  saveTokens(tokens: OAuthTokens): void {
-    this.#tokens = tokens
-  }
-
-  redirectToAuthorization(): void {
-    throw new Error('redirectToAuthorization is not used for client_credentials flow')
-  }
-
-  saveCodeVerifier(): void {}
-
-  codeVerifier(): string {
-    throw new Error('codeVerifier is not used for client_credentials flow')
+    this.#saved = info
   }
 
   prepareTokenRequest(scope?: string): URLSearchParams {
-    return new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) })
+    return clientCredentialsRequest(scope)
   }
 }
+
+const grant_types = ['client_credentials']
 
 interface ProviderOptions {
   /** The id of the client. */
@@ -127,6 +73,7 @@ export class ClientCredentialsProvider extends ClientCredentialsGrant {
       { client_id: clientId, client_secret: clientSecret, issuer: checkIssuer(expectedIssuer) },
       {
         client_name: clientName ?? 'client-credentials-client',
+        grant_types,
         token_endpoint_auth_method: 'client_secret_basic',
         scope,
       },
@@ -165,7 +112,12 @@ export class PrivateKeyJwtProvider extends ClientCredentialsGrant {
     const { clientId, clientName, scope, privateKey, algorithm, jwtLifetimeSeconds, expectedIssuer } = options
     super(
       { client_id: clientId, issuer: checkIssuer(expectedIssuer) },
-      { client_name: clientName ?? 'private-key-jwt-client', token_endpoint_auth_method: 'private_key_jwt', scope },
+      {
+        client_name: clientName ?? 'private-key-jwt-client',
+        grant_types,
+        token_endpoint_auth_method: 'private_key_jwt',
+        scope,
+      },
     )
     this.addClientAuthentication = createPrivateKeyJwtAuth({
       issuer: clientId,
@@ -195,26 +147,11 @@ export class StaticPrivateKeyJwtProvider extends ClientCredentialsGrant {
       { client_id: clientId, issuer: checkIssuer(expectedIssuer) },
       {
         client_name: clientName ?? 'static-private-key-jwt-client',
+        grant_types,
         token_endpoint_auth_method: 'private_key_jwt',
         scope,
       },
     )
-    this.addClientAuthentication = (_headers, params) => {
-      params.set('client_assertion', jwtBearerAssertion)
-      params.set('client_assertion_type', assertionType)
-    }
+    this.addClientAuthentication = fixedAssertion(jwtBearerAssertion)
   }
-}
-
-/** Warns if the authorization server of fixed credentials is not known. */
-function checkIssuer(expectedIssuer: string | undefined): string | undefined {
-  if (expectedIssuer === undefined) {
-    console.warn(
-      'Pass `expectedIssuer`, the issuer URL of your authorization server. ' +
-        'Without it, the MCP server decides which authorization server gets the credentials of this client.',
-    )
-  } else if (typeof expectedIssuer !== 'string' || expectedIssuer === '') {
-    throw new Error("expectedIssuer must be the authorization server's issuer URL")
-  }
-  return expectedIssuer
 }

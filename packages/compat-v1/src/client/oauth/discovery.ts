@@ -1,16 +1,13 @@
-import {
-  type AuthorizationServerMetadata,
-  type OAuthMetadata,
-  OAuthMetadataSchema,
-  type OAuthProtectedResourceMetadata,
-  OAuthProtectedResourceMetadataSchema,
-  OpenIdProviderDiscoveryMetadataSchema,
-} from '../../shared/auth.ts'
-import { LATEST_PROTOCOL_VERSION } from '../../shared/constants.ts'
+import type { AuthorizationServerMetadata, OAuthMetadata, OAuthProtectedResourceMetadata } from '../../shared/auth.ts'
 import type { FetchLike } from '../../shared/transport.ts'
-import { discardBody, fetchDocument, fetchWithFallback } from './metadata-fetch.ts'
+import { authorizationServerOf, MetadataDiscovery, parseServerMetadata } from './metadata-discovery.ts'
 import type { OAuthServerInfo } from './provider.ts'
-import { buildDiscoveryUrls, wellKnownUrl } from './well-known.ts'
+
+const discovery = new MetadataDiscovery({
+  isCorsPossible: () => true,
+  isMissing: (status) => status < 500,
+  parseServerMetadata,
+})
 
 /**
  * Fetches the metadata of a protected resource (RFC 9728): at `resourceMetadataUrl`, else at the well-known URL with the path of
@@ -19,21 +16,10 @@ import { buildDiscoveryUrls, wellKnownUrl } from './well-known.ts'
 export async function discoverOAuthProtectedResourceMetadata(
   serverUrl: string | URL,
   opts?: { protocolVersion?: string; resourceMetadataUrl?: string | URL },
-  fetchFn: FetchLike = fetch,
+  fetchFn?: FetchLike,
 ): Promise<OAuthProtectedResourceMetadata> {
-  const headers = versionHeader(opts?.protocolVersion)
-  const response = opts?.resourceMetadataUrl
-    ? await fetchDocument(new URL(opts.resourceMetadataUrl), headers, fetchFn)
-    : await fetchAbout(new URL(serverUrl), 'oauth-protected-resource', headers, fetchFn)
-  if (!response?.ok) {
-    await discardBody(response)
-    throw new Error(
-      !response || response.status === 404
-        ? 'Resource server does not implement OAuth 2.0 Protected Resource Metadata.'
-        : `HTTP ${response.status} trying to load well-known OAuth protected resource metadata.`,
-    )
-  }
-  return OAuthProtectedResourceMetadataSchema.parse(await response.json())
+  const { protocolVersion, resourceMetadataUrl } = opts ?? {}
+  return discovery.resourceMetadata(serverUrl, resourceMetadataUrl, { fetchFn, protocolVersion })
 }
 
 /**
@@ -43,18 +29,11 @@ export async function discoverOAuthProtectedResourceMetadata(
  */
 export async function discoverOAuthMetadata(
   issuer: string | URL,
-  {
-    authorizationServerUrl = issuer,
-    protocolVersion,
-  }: { authorizationServerUrl?: string | URL; protocolVersion?: string } = {},
-  fetchFn: FetchLike = fetch,
+  opts?: { authorizationServerUrl?: string | URL; protocolVersion?: string },
+  fetchFn?: FetchLike,
 ): Promise<OAuthMetadata | undefined> {
-  const headers = versionHeader(protocolVersion)
-  const response = await fetchAbout(new URL(authorizationServerUrl), 'oauth-authorization-server', headers, fetchFn)
-  if (response?.ok) return OAuthMetadataSchema.parse(await response.json())
-  await discardBody(response)
-  if (!response || response.status === 404) return undefined
-  throw new Error(`HTTP ${response.status} trying to load well-known OAuth metadata`)
+  const { authorizationServerUrl = issuer, protocolVersion } = opts ?? {}
+  return discovery.oauthMetadata(authorizationServerUrl, { fetchFn, protocolVersion })
 }
 
 /**
@@ -64,41 +43,23 @@ export async function discoverOAuthMetadata(
  */
 export async function discoverAuthorizationServerMetadata(
   authorizationServerUrl: string | URL,
-  { fetchFn = fetch, protocolVersion }: { fetchFn?: FetchLike; protocolVersion?: string } = {},
+  opts: { fetchFn?: FetchLike; protocolVersion?: string } = {},
 ): Promise<AuthorizationServerMetadata | undefined> {
-  const headers = { ...versionHeader(protocolVersion), Accept: 'application/json' }
-  for (const { url, type } of buildDiscoveryUrls(authorizationServerUrl)) {
-    const response = await fetchDocument(url, headers, fetchFn)
-    if (response?.ok) return parseServerMetadata(type, await response.json())
-    await discardBody(response)
-    if (response && response.status >= 500) throw serverMetadataFailure(type, url, response.status)
-  }
-  return undefined
-}
-
-export function parseServerMetadata(type: 'oauth' | 'oidc', document: unknown): AuthorizationServerMetadata {
-  return (type === 'oauth' ? OAuthMetadataSchema : OpenIdProviderDiscoveryMetadataSchema).parse(document)
-}
-
-export function serverMetadataFailure(type: 'oauth' | 'oidc', url: URL, status: number): Error {
-  return new Error(
-    `HTTP ${status} trying to load ${type === 'oauth' ? 'OAuth' : 'OpenID provider'} metadata from ${url}`,
-  )
+  return discovery.serverMetadata(authorizationServerUrl, opts)
 }
 
 /**
  * Finds the authorization server of an MCP server, and the metadata of both. A server without resource metadata is its own
- * authorization server (2025-03-26 authorization).
+ * authorization server.
  */
 export async function discoverOAuthServerInfo(
   serverUrl: string | URL,
   opts?: { resourceMetadataUrl?: URL; fetchFn?: FetchLike },
 ): Promise<OAuthServerInfo> {
-  const resourceMetadata = await tryResourceMetadata(serverUrl, opts?.resourceMetadataUrl, opts?.fetchFn)
+  const { resourceMetadataUrl, fetchFn } = opts ?? {}
+  const resourceMetadata = await tryResourceMetadata(serverUrl, resourceMetadataUrl, fetchFn)
   const authorizationServerUrl = authorizationServerOf(serverUrl, resourceMetadata)
-  const authorizationServerMetadata = await discoverAuthorizationServerMetadata(authorizationServerUrl, {
-    fetchFn: opts?.fetchFn,
-  })
+  const authorizationServerMetadata = await discoverAuthorizationServerMetadata(authorizationServerUrl, { fetchFn })
   return { authorizationServerUrl, authorizationServerMetadata, resourceMetadata }
 }
 
@@ -113,20 +74,4 @@ export async function tryResourceMetadata(
   } catch {
     return undefined
   }
-}
-
-export function authorizationServerOf(
-  serverUrl: string | URL,
-  metadata: OAuthProtectedResourceMetadata | undefined,
-): string {
-  return metadata?.authorization_servers?.[0] ?? String(new URL('/', serverUrl))
-}
-
-function fetchAbout(about: URL, name: string, headers: Record<string, string>, fetchFn: FetchLike) {
-  const root = about.pathname === '/' ? undefined : new URL(`/.well-known/${name}`, about)
-  return fetchWithFallback(wellKnownUrl(name, about), root, headers, fetchFn)
-}
-
-function versionHeader(protocolVersion = LATEST_PROTOCOL_VERSION): Record<string, string> {
-  return { 'MCP-Protocol-Version': protocolVersion }
 }
