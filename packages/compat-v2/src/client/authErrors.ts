@@ -6,6 +6,7 @@ type AnyClass = abstract new (...args: never[]) => unknown
 export class OAuthClientFlowError extends Error {
   /** Whether a value is an instance of this class. */
   static isInstance<T extends AnyClass>(this: T, value: unknown): value is InstanceType<T> {
+    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit it, and mean themselves
     return isInstanceOf(this, value)
   }
 
@@ -107,6 +108,7 @@ export class InsufficientScopeError extends OAuthClientFlowError {
 export class UnauthorizedError extends Error {
   /** Whether a value is an instance of this class. */
   static isInstance<T extends AnyClass>(this: T, value: unknown): value is InstanceType<T> {
+    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit it, and mean themselves
     return isInstanceOf(this, value)
   }
 
