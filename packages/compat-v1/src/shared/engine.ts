@@ -55,17 +55,12 @@ export interface ProgressValues {
 
 /** Handles what an engine receives. */
 export interface EngineReceiver {
-  /** Serves a request. Throws the error for the peer; returns `noReply` if the response is sent some other way. */
-  request(request: JSONRPCRequest, call: EngineCall): EngineReply | PromiseLike<EngineReply>
+  /** Serves a request. Throws the error for the peer. */
+  request(request: JSONRPCRequest, call: EngineCall): ResultObject | PromiseLike<ResultObject>
   notification(notification: JSONRPCNotification): void
   closed(): void
   error(error: Error): void
 }
-
-/** The request gets no response here. */
-export const noReply: unique symbol = Symbol('no reply')
-
-export type EngineReply = ResultObject | typeof noReply
 
 /** A request that is being served: what the transport knows of it, and the way back to its sender. */
 export interface EngineCall {
@@ -77,4 +72,6 @@ export interface EngineCall {
   readonly requestInfo: RequestInfo | undefined
   readonly closeSSEStream: (() => void) | undefined
   readonly closeStandaloneSSEStream: (() => void) | undefined
+  /** Ends the request without a response. */
+  end(): void
 }

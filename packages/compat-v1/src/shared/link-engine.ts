@@ -15,9 +15,7 @@ import {
   type Engine,
   type EngineCall,
   type EngineReceiver,
-  type EngineReply,
   type EngineRequestOptions,
-  noReply,
 } from './engine.ts'
 import { ErrorCode } from './errors.ts'
 import { toMcpError } from './to-mcp-error.ts'
@@ -73,19 +71,18 @@ export class LinkEngine implements Engine {
 
 /** Serves a request of the peer and sends the reply. */
 function serve(exchange: Exchange, receiver: EngineReceiver): void {
-  const settle = (reply: EngineReply) => {
+  const settle = (result: ResultObject) => {
     exchange.handled()
-    if (reply === noReply) exchange.cancel('The response is sent with a task')
-    else exchange.reply(reply)
+    exchange.reply(result)
   }
   const fail = (error: unknown) => {
     exchange.handled()
     exchange.fail(toErrorBody(error))
   }
   try {
-    const reply = receiver.request(exchange.request as JSONRPCRequest, new ExchangeCall(exchange))
-    if (typeof reply === 'object' && 'then' in reply) (reply as PromiseLike<EngineReply>).then(settle, fail)
-    else settle(reply as EngineReply)
+    const outcome = receiver.request(exchange.request as JSONRPCRequest, new ExchangeCall(exchange))
+    if (isPromise(outcome)) outcome.then(settle, fail)
+    else settle(outcome)
   } catch (error) {
     fail(error)
   }
@@ -206,6 +203,10 @@ export class ExchangeCall implements EngineCall {
     this.#exchange = exchange
   }
 
+  get link(): Link {
+    return this.#exchange.link
+  }
+
   get signal(): AbortSignal {
     return this.#exchange.signal
   }
@@ -234,9 +235,17 @@ export class ExchangeCall implements EngineCall {
     return this.#stream?.closeStandaloneSSEStream
   }
 
+  end(): void {
+    this.#exchange.cancel('The response waits in the queue of a task')
+  }
+
   get #stream(): DescribedStream | undefined {
     return this.#exchange.stream as DescribedStream | undefined
   }
+}
+
+function isPromise(outcome: ResultObject | PromiseLike<ResultObject>): outcome is PromiseLike<ResultObject> {
+  return typeof (outcome as { then?: unknown } | undefined)?.then === 'function'
 }
 
 function unknownResponse(response: object): Error {

@@ -30,9 +30,7 @@ import {
   type Engine,
   type EngineCall,
   type EngineNotifyOptions,
-  type EngineReply,
   type EngineRequestOptions,
-  noReply,
   relatedCall,
 } from './engine.ts'
 import { ErrorCode, McpError } from './errors.ts'
@@ -481,12 +479,17 @@ export abstract class Protocol<
     })
   }
 
+  /** @internal Sets the handler of a notification whose params need no check here. */
+  _setNotificationHandler(method: string, handler: () => void): void {
+    this._notificationHandlers.set(method, async () => handler())
+  }
+
   /** Removes the handler of a notification method. */
   removeNotificationHandler(method: string): void {
     this._notificationHandlers.delete(method)
   }
 
-  #serve(request: JSONRPCRequest, call: EngineCall): EngineReply | PromiseLike<EngineReply> {
+  #serve(request: JSONRPCRequest, call: EngineCall): Promise<ResultObject> {
     const taskId = relatedTaskIdOf(request)
     if (taskId !== undefined && this._taskMessageQueue) return this.#serveInTask(request, call, taskId)
     return this.#handle(request, call)
@@ -501,8 +504,9 @@ export abstract class Protocol<
   }
 
   /** The response to a request of a task goes into the queue of the task. */
-  async #serveInTask(request: JSONRPCRequest, call: EngineCall, taskId: string): Promise<typeof noReply> {
+  async #serveInTask(request: JSONRPCRequest, call: EngineCall, taskId: string): Promise<ResultObject> {
     const { id } = request
+    if (call.sessionId !== undefined) await this.#requireTask(taskId, call.sessionId)
     let queued: QueuedMessage
     try {
       const message = { jsonrpc: '2.0', id, result: await this.#handle(request, call) } as JSONRPCResultResponse
@@ -516,7 +520,14 @@ export abstract class Protocol<
     } catch (error) {
       this.onerror?.(new Error(`Failed to send response: ${error}`))
     }
-    return noReply
+    call.end()
+    return {}
+  }
+
+  /** A session can name the tasks of another, which it must not reach. */
+  async #requireTask(taskId: string, sessionId: string): Promise<void> {
+    if (!this._taskStore || (await this._taskStore.getTask(taskId, sessionId))) return
+    throw new McpError(ErrorCode.InvalidParams, `Task not found: ${taskId}`)
   }
 
   #notified(notification: JSONRPCNotification): void {
@@ -593,7 +604,8 @@ export abstract class Protocol<
     if (!this._taskStore || !this._taskMessageQueue) {
       throw new Error('Cannot enqueue task message: taskStore and taskMessageQueue are not configured')
     }
-    await this._taskMessageQueue.enqueue(taskId, message, sessionId, this._options?.maxTaskQueueSize)
+    const session = sessionId ?? this._transport?.sessionId
+    await this._taskMessageQueue.enqueue(taskId, message, session, this._options?.maxTaskQueueSize)
   }
 }
 

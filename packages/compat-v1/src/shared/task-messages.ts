@@ -40,14 +40,16 @@ export async function getTask({ store }: TaskHost, taskId: string, { sessionId }
 
 /** Serves `tasks/result`: delivers what waits in the queue until the task has ended, then returns its result. */
 export async function getTaskResult(host: TaskHost, taskId: string, extra: Extra): Promise<Result> {
+  const find = () => findTask(host.store, taskId, extra.sessionId, `Task not found: ${taskId}`)
+  await find()
   for (;;) {
     await deliverQueued(host, taskId, extra)
-    const task = await findTask(host.store, taskId, extra.sessionId, `Task not found: ${taskId}`)
+    const task = await find()
     if (isTerminal(task.status)) break
     await nextPoll(task.pollInterval ?? host.pollInterval ?? 1_000, extra.signal)
   }
   const result = await host.store.getTaskResult(taskId, extra.sessionId)
-  void clearQueue(host, taskId)
+  void clearQueue(host, taskId, extra.sessionId)
   return { ...result, _meta: { ...result._meta, [RELATED_TASK_META_KEY]: { taskId } } }
 }
 
@@ -74,7 +76,7 @@ export async function cancelTask(host: TaskHost, taskId: string, { sessionId }: 
       throw new McpError(ErrorCode.InvalidParams, `Cannot cancel task in terminal status: ${task.status}`)
     }
     await store.updateTaskStatus(taskId, 'cancelled', 'Client cancelled task execution.', sessionId)
-    void clearQueue(host, taskId)
+    void clearQueue(host, taskId, sessionId)
     const cancelled = await findTask(store, taskId, sessionId, `Task not found after cancellation: ${taskId}`)
     return { _meta: {}, ...cancelled }
   } catch (error) {
@@ -144,8 +146,8 @@ async function deliverQueued(host: TaskHost, taskId: string, { sessionId, reques
   }
 }
 
-async function clearQueue(host: TaskHost, taskId: string): Promise<void> {
-  if (host.queue) host.dropped(await host.queue.dequeueAll(taskId))
+async function clearQueue(host: TaskHost, taskId: string, sessionId: string | undefined): Promise<void> {
+  if (host.queue) host.dropped(await host.queue.dequeueAll(taskId, sessionId))
 }
 
 /** Waits for the next look at a task. */

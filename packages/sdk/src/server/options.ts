@@ -55,6 +55,8 @@ export interface ServerOptions {
   lifecycle?: 'strict' | 'lenient' | undefined
   /** Called when a client has sent `notifications/initialized`. Revisions without a handshake do not have it. */
   onInitialized?: ((link: Link) => void) | undefined
+  /** Called when the connection or session of a client has ended. */
+  onClosed?: ((link: Link) => void) | undefined
   /** Converts what a handler threw before the response is made, for example to a `ProtocolError`. Default: unchanged. */
   mapError?: ((error: unknown) => unknown) | undefined
   /** Called with requests that were cancelled and the reason, for your log. */

@@ -113,6 +113,7 @@ export class Server {
         this.#pings?.stop(link)
         for (const era of each) era.closed(link)
         this.#onClosed?.(link)
+        this.#options.onClosed?.(link)
       },
       unsendable: (request, result, error) => this.#dispatch.unsendable(request, result, error),
       error: (error) => this.reportError(error),

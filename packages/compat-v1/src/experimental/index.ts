@@ -1,0 +1,2 @@
+// Features that may change.
+export * from './tasks/index.ts'

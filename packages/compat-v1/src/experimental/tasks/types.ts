@@ -1,0 +1,33 @@
+// The schemas and types of tasks.
+export type {
+  CancelTaskRequest,
+  CancelTaskResult,
+  CreateTaskResult,
+  GetTaskPayloadRequest,
+  GetTaskRequest,
+  GetTaskResult,
+  ListTasksRequest,
+  ListTasksResult,
+  RelatedTaskMetadata,
+  Task,
+  TaskCreationParams,
+  TaskStatusNotification,
+  TaskStatusNotificationParams,
+} from '../../types.ts'
+export {
+  CancelTaskRequestSchema,
+  CancelTaskResultSchema,
+  ClientTasksCapabilitySchema,
+  CreateTaskResultSchema,
+  GetTaskPayloadRequestSchema,
+  GetTaskRequestSchema,
+  GetTaskResultSchema,
+  ListTasksRequestSchema,
+  ListTasksResultSchema,
+  RelatedTaskMetadataSchema,
+  ServerTasksCapabilitySchema,
+  TaskCreationParamsSchema,
+  TaskSchema,
+  TaskStatusNotificationParamsSchema,
+  TaskStatusNotificationSchema,
+} from '../../types.ts'

@@ -1,0 +1,181 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Implementation, InputRequest, ResultObject, RpcNotification, RpcRequest } from 'tenon'
+import type { Link } from 'tenon/jsonrpc'
+import {
+  type Context,
+  McpError as TenonError,
+  UrlElicitationRequiredError as TenonUrlError,
+  ProtocolError,
+  processStateKey,
+  Server as TenonServer,
+} from 'tenon/server'
+import type {
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  RequestId,
+  ServerCapabilities,
+} from '../generated/protocol-types.ts'
+import {
+  type Engine,
+  type EngineNotifyOptions,
+  type EngineReceiver,
+  type EngineRequestOptions,
+  relatedCall,
+} from '../shared/engine.ts'
+import { UrlElicitationRequiredError } from '../shared/errors.ts'
+import { ExchangeCall, notifyOn, requestOn, sendOn, toErrorBody } from '../shared/link-engine.ts'
+import type { Transport, TransportSendOptions } from '../shared/transport.ts'
+import { toLinkTransport } from '../shared/transport-adapter.ts'
+import { StatelessCall } from './stateless-call.ts'
+
+/** Methods that Tenon would serve itself. Programs of SDK 1.x serve them, or refuse them. */
+const replacedMethods = ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
+
+/** SDK 1.x sends what the client asked for, however much that is. */
+const noLimits = { toolCalls: false, completions: false, taskRequests: false } as const
+
+/**
+ * Carries the messages of a `Server` over a Tenon server, which answers every revision. Handlers run as they do on SDK 1.x. On
+ * revisions without a handshake their questions end the request, and they run again with the answers.
+ */
+export class ServerEngine implements Engine {
+  readonly checksParams = true
+  readonly checksResults = false
+  readonly #tenon: TenonServer
+  /** The request that runs, on revisions where only requests have a way to the client. Others do not enter it. */
+  readonly #running = new AsyncLocalStorage<StatelessCall>()
+  #receiver: EngineReceiver | undefined
+  #link: Link | undefined
+  #isStateless = false
+
+  constructor(info: Implementation, instructions: string | undefined) {
+    this.#tenon = new TenonServer(withNames(info), {
+      instructions,
+      lifecycle: 'lenient',
+      limits: noLimits,
+      listChangedDelayMs: 0,
+      // Programs create a server for each request, and any of them may get the answers.
+      stateKey: processStateKey,
+      mapError: toProtocolError,
+      onClosed: (link) => this.#closed(link),
+      onError: (error) => this.#receiver?.error(error as Error),
+    })
+    const serve = (request: RpcRequest, ctx: Context) => this.#serve(request, ctx)
+    this.#tenon.setFallbackRequestHandler(serve)
+    for (const method of replacedMethods) {
+      this.#tenon.setRequestHandler(method, (_params, ctx) => serve(ctx.exchange!.request, ctx), { replace: true })
+    }
+    this.#tenon.setFallbackNotificationHandler((notification) => this.#notified(notification))
+  }
+
+  /** The request that runs now, on a revision without a handshake. */
+  get running(): StatelessCall | undefined {
+    return this.#running.getStore()
+  }
+
+  registerCapabilities(capabilities: ServerCapabilities): void {
+    this.#tenon.registerCapabilities(capabilities as never)
+  }
+
+  async connect(transport: Transport, receiver: EngineReceiver): Promise<void> {
+    this.#receiver = receiver
+    this.#link = undefined
+    this.#link = await this.#tenon.connect(toLinkTransport(transport))
+    this.#link.firstId = 0
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#tenon.links.map((link) => link.close(0)))
+  }
+
+  async request(method: string, params: object | undefined, options: EngineRequestOptions): Promise<ResultObject> {
+    const call = options[relatedCall] ?? this.running
+    if (call instanceof StatelessCall) return call.ask({ method, params } as InputRequest, options)
+    return requestOn(this.#linkTo(call, options.relatedRequestId), method, params, options)
+  }
+
+  async notify(method: string, params: object | undefined, options: EngineNotifyOptions | undefined): Promise<void> {
+    const call = options?.[relatedCall] ?? this.running
+    const isChange = changes.has(method)
+    if (call instanceof StatelessCall && !isChange) return call.notify(method, params)
+    const link = this.#linkTo(call, options?.relatedRequestId)
+    if (isChange && this.#isStateless && !this.#tenon.callerOf(link)) return this.#announce(method, params)
+    await notifyOn(link, method, params, withoutCall(options))
+  }
+
+  send(message: JSONRPCMessage, { relatedRequestId }: TransportSendOptions): Promise<void> {
+    return sendOn(this.#linkTo(undefined, relatedRequestId), message, relatedRequestId)
+  }
+
+  receive(message: JSONRPCMessage): void {
+    this.#linkTo(undefined, undefined).receive(message)
+  }
+
+  #serve(request: RpcRequest, ctx: Context): ResultObject | PromiseLike<ResultObject> {
+    if (ctx.caller.rules.era === 'stateless') return this.#serveStateless(request, ctx)
+    return this.#receiver!.request(request as JSONRPCRequest, new ExchangeCall(ctx.exchange!))
+  }
+
+  async #serveStateless(request: RpcRequest, ctx: Context): Promise<ResultObject> {
+    this.#isStateless = true
+    const call = new StatelessCall(ctx)
+    try {
+      return await this.#running.run(call, () => this.#receiver!.request(request as JSONRPCRequest, call))
+    } catch (error) {
+      throw error instanceof UrlElicitationRequiredError ? new TenonUrlError(error.elicitations, error.message) : error
+    }
+  }
+
+  #notified(notification: RpcNotification): void {
+    this.#receiver?.notification(notification as JSONRPCNotification)
+  }
+
+  #closed(link: Link): void {
+    if (this.#link !== undefined && link !== this.#link) return
+    this.#link = undefined
+    this.#receiver?.closed()
+  }
+
+  /** The link of a request; without one, that of the client with a session. */
+  #linkTo(call: unknown, id: RequestId | undefined): Link {
+    if (call instanceof ExchangeCall) return call.link
+    const { links } = this.#tenon
+    const related = id === undefined ? undefined : links.find((link) => link.exchange(id))
+    const link = related ?? links.find((each) => this.#tenon.callerOf(each)) ?? this.#link ?? links[0]
+    if (!link) throw new Error('Not connected')
+    return link
+  }
+
+  /** Notifies clients that listen for changes, on revisions without a handshake. */
+  #announce(method: string, params: object | undefined): void {
+    changes.get(method)?.(this.#tenon, params as { uri: string })
+  }
+}
+
+const changes: ReadonlyMap<string, (server: TenonServer, params: { uri: string }) => void> = new Map([
+  ['notifications/tools/list_changed', (server) => server.sendToolListChanged()],
+  ['notifications/prompts/list_changed', (server) => server.sendPromptListChanged()],
+  ['notifications/resources/list_changed', (server) => server.sendResourceListChanged()],
+  ['notifications/resources/updated', (server, { uri }) => server.sendResourceUpdated(uri)],
+])
+
+/** SDK 1.x accepts a server without a name or a version. */
+function withNames(info: Implementation): Implementation {
+  return typeof info?.name === 'string' && typeof info.version === 'string'
+    ? info
+    : { ...info, name: String(info?.name ?? ''), version: String(info?.version ?? '') }
+}
+
+function toProtocolError(error: unknown): unknown {
+  if (error instanceof TenonError) return error
+  const { code, message, data } = toErrorBody(error)
+  return new ProtocolError(code, message, data)
+}
+
+/** Transports get the options that programs know. */
+function withoutCall(options: EngineNotifyOptions | undefined): TransportSendOptions | undefined {
+  if (!options || !(relatedCall in options)) return options
+  const { [relatedCall]: _call, ...rest } = options
+  return rest
+}
