@@ -28,7 +28,13 @@ export function checkSampling(params: CreateMessageRequestParams, client: Client
       throw new Error('tool_result blocks are not matching any tool_use from the previous message')
     }
   }
-  if (used.length > 0 && !isSame(used.map(({ id }) => id), results.map(({ toolUseId }) => toolUseId))) {
+  if (
+    used.length > 0 &&
+    !isSame(
+      used.map(({ id }) => id),
+      results.map(({ toolUseId }) => toolUseId),
+    )
+  ) {
     throw new Error('ids of tool_result blocks and tool_use blocks from previous message do not match')
   }
 }
@@ -55,7 +61,11 @@ export function checkElicitedContent(
   )
 }
 
-function contentProblem(schema: object, content: object, validator: jsonSchemaValidator | undefined): string | undefined {
+function contentProblem(
+  schema: object,
+  content: object,
+  validator: jsonSchemaValidator | undefined,
+): string | undefined {
   try {
     if (!validator) return describe(compile(schema)(content))
     const { valid, errorMessage } = validator.getValidator(schema as JsonSchemaType)(content)

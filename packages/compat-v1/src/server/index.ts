@@ -1,5 +1,5 @@
-import { ExperimentalServerTasks } from '../experimental/tasks/server.ts'
 import { assertClientRequestTaskCapability, assertToolsCallTaskCapability } from '../experimental/tasks/helpers.ts'
+import { ExperimentalServerTasks } from '../experimental/tasks/server.ts'
 import type {
   ClientCapabilities,
   CreateMessageRequest,
@@ -39,8 +39,8 @@ import { formUnlessNamed } from '../shared/schema-checks.ts'
 import { type AnyObjectSchema, type AnySchema, methodOf, type SchemaOutput } from '../shared/zod-reading.ts'
 import type { CreateMessageRequestParamsBase, CreateMessageRequestParamsWithTools } from '../types.ts'
 import type { jsonSchemaValidator } from '../validation/types.ts'
-import { checkClientAnswers, checkElicitedContent, checkSampling } from './client-answers.ts'
 import { assertServerHandler, assertServerNotification, assertServerRequest } from './capability-checks.ts'
+import { checkClientAnswers, checkElicitedContent, checkSampling } from './client-answers.ts'
 import { ServerEngine } from './server-engine.ts'
 import { checkToolCallResult } from './tool-results.ts'
 
@@ -219,9 +219,7 @@ export class Server<
   /** Returns a function that notifies the client that a URL elicitation is complete. */
   createElicitationCompletionNotifier(elicitationId: string, options?: NotificationOptions): () => Promise<void> {
     if (!this.getClientCapabilities()?.elicitation?.url) {
-      throw new Error(
-        'Client does not support URL elicitation (required for notifications/elicitation/complete)',
-      )
+      throw new Error('Client does not support URL elicitation (required for notifications/elicitation/complete)')
     }
     const notification = { method: 'notifications/elicitation/complete', params: { elicitationId } } as const
     return () => this.notification(notification, options)

@@ -3,11 +3,11 @@ import type { Implementation, InputRequest, ResultObject, RpcNotification, RpcRe
 import type { Link } from 'tenon/jsonrpc'
 import {
   type Context,
-  McpError as TenonError,
-  UrlElicitationRequiredError as TenonUrlError,
   ProtocolError,
   processStateKey,
+  McpError as TenonError,
   Server as TenonServer,
+  UrlElicitationRequiredError as TenonUrlError,
 } from 'tenon/server'
 import type {
   JSONRPCMessage,

@@ -19,7 +19,8 @@ function checkCreatedTask(result: Result): Result {
 function resultProblem(result: unknown): string | undefined {
   if (!isPlainObject(result)) return 'expected an object'
   const { content, structuredContent, isError } = result
-  if (structuredContent !== undefined && !isPlainObject(structuredContent)) return 'structuredContent: expected an object'
+  if (structuredContent !== undefined && !isPlainObject(structuredContent))
+    return 'structuredContent: expected an object'
   if (isError !== undefined && typeof isError !== 'boolean') return 'isError: expected a boolean'
   if (content === undefined) return undefined
   if (!Array.isArray(content)) return 'content: expected an array'

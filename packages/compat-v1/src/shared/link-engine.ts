@@ -11,12 +11,7 @@ import {
 import type { JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId } from '../generated/protocol-types.ts'
 import type { AuthInfo } from '../server/auth/types.ts'
 import type { RequestInfo } from '../types.ts'
-import {
-  type Engine,
-  type EngineCall,
-  type EngineReceiver,
-  type EngineRequestOptions,
-} from './engine.ts'
+import type { Engine, EngineCall, EngineReceiver, EngineRequestOptions } from './engine.ts'
 import { ErrorCode } from './errors.ts'
 import { toMcpError } from './to-mcp-error.ts'
 import type { Transport, TransportSendOptions } from './transport.ts'

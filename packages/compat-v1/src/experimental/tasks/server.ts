@@ -1,5 +1,3 @@
-import type { Server } from '../../server/index.ts'
-import { checkSampling } from '../../server/client-answers.ts'
 import type {
   CancelTaskResult,
   CreateMessageRequestParams,
@@ -14,13 +12,19 @@ import type {
   Result,
   ServerRequest,
 } from '../../generated/protocol-types.ts'
+import { checkSampling } from '../../server/client-answers.ts'
+import type { Server } from '../../server/index.ts'
 import type { RequestOptions } from '../../shared/protocol.ts'
 import type { ResponseMessage } from '../../shared/responseMessage.ts'
 import type { AnySchema, SchemaOutput } from '../../shared/zod-reading.ts'
 
 /** The task methods of `Protocol`, which only subclasses may call. */
 interface TaskMethods {
-  requestStream(request: object, schema: AnySchema | undefined, options?: RequestOptions): AsyncGenerator<never, void, void>
+  requestStream(
+    request: object,
+    schema: AnySchema | undefined,
+    options?: RequestOptions,
+  ): AsyncGenerator<never, void, void>
   getTask(params: { taskId: string }, options?: RequestOptions): Promise<GetTaskResult>
   getTaskResult(params: { taskId: string }, schema: AnySchema | undefined, options?: RequestOptions): Promise<unknown>
   listTasks(params: { cursor: string } | undefined, options?: RequestOptions): Promise<ListTasksResult>
