@@ -1,5 +1,5 @@
 import { McpError } from '../../../../errors.ts'
-import type { ReceivedKind, RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
+import type { RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
 import { isWatched, type ReplyStream, type Transport } from '../../../../jsonrpc/transport.ts'
 import { isThenable } from '../../../../util/maybe-async.ts'
 import type { Deliver, MessageWatcher } from './watched-endpoint.ts'
@@ -25,21 +25,20 @@ export class WatchedMessages implements MessageWatcher {
   /** The delivery of the message that is being passed to `onmessage`. */
   #entering: ((value: unknown) => void) | undefined
   #ownHandler: Transport['onmessage']
-  /** Handles messages that did not come through `receive`; undefined if they are dropped. */
-  #otherHandler: Transport['onmessage']
 
   constructor(transport: Transport) {
     this.#transport = transport
   }
 
-  /**
-   * Called when the server has set its handlers. A program that replaces them later is watching.
-   * @param keepsHandler Whether the handler of the server takes messages that did not come through `receive`.
-   */
-  started(keepsHandler = false): void {
-    if (keepsHandler) this.#otherHandler = this.#transport.onmessage
-    this.#ownHandler = (value, stream, kind) => this.#enter(value, stream, kind)
+  /** Called when the server has set its handlers. A program that replaces them later is watching. */
+  started(): void {
+    this.#ownHandler = (value, stream) => void this.enter(value, stream)
     this.#transport.onmessage = this.#ownHandler
+  }
+
+  /** Like `started`, for a transport with a handler of its own, which calls `enter`. */
+  startedWith(handler: Transport['onmessage']): void {
+    this.#ownHandler = handler
   }
 
   get watchesSend(): boolean {
@@ -97,16 +96,11 @@ export class WatchedMessages implements MessageWatcher {
     }
   }
 
-  /** Passes on a message that does not come through `receive`. */
-  receiveOther(value: unknown, stream: ReplyStream, kind: ReceivedKind): void {
-    if (this.watchesReceive) this.#transport.onmessage?.(value, stream, kind)
-    else this.#otherHandler?.(value, stream, kind)
-  }
-
-  #enter(value: unknown, stream: ReplyStream | undefined, kind: ReceivedKind | undefined): void {
+  /** Takes a message from the program. Returns false if it did not come through `receive`. */
+  enter(value: unknown, stream: ReplyStream | undefined): boolean {
     const known = this.#entries.get(value as object) ?? (stream && this.#entries.get(stream)) ?? this.#entering
-    if (known) known(value)
-    else this.#otherHandler?.(value, stream, kind)
+    known?.(value)
+    return known !== undefined
   }
 
   /** A copy that matches several messages is not delivered, because it could reach the wrong client. */

@@ -54,7 +54,9 @@ export class RawPosts {
   readonly #options: RawHttpOptions
   readonly #bodyLimits: BodyLimits
   #revisions = allRevisions
+  /** Created with the first request of the stateless era, because programs may create a transport for every request. */
   #stateless: RawStatelessPosts | undefined
+  #endpoint: (() => Endpoint) | undefined
 
   constructor(receiver: PostReceiver, streams: RawStreams, options: RawHttpOptions) {
     this.#receiver = receiver
@@ -64,9 +66,9 @@ export class RawPosts {
   }
 
   /** The server that answers requests of the stateless era. Without one, the program gets them like all others. */
-  serve(endpoint: Endpoint): void {
-    this.#revisions = new Revisions(endpoint.revisions)
-    this.#stateless = new RawStatelessPosts(endpoint, this.#revisions, this.#options)
+  serve(served: Endpoint['revisions'], endpoint: () => Endpoint): void {
+    this.#revisions = revisionsOf(served)
+    this.#endpoint = endpoint
   }
 
   close(): void {
@@ -133,7 +135,10 @@ export class RawPosts {
   }
 
   #answerStateless(call: HttpCall, value: unknown): void {
-    if (this.#stateless) return this.#stateless.answer(call, value)
+    if (this.#endpoint) {
+      this.#stateless ??= new RawStatelessPosts(this.#endpoint(), this.#revisions, this.#options)
+      return this.#stateless.answer(call, value)
+    }
     const kind = checkStatelessPost(this.#revisions, value, classifyPosted(value), call.request)
     const facts = { request: call.request, era: 'stateless', assumedRevision: undefined, isResumable: false } as const
     this.#pass(call, [{ message: value, kind }], facts)
@@ -185,6 +190,13 @@ export class RawPosts {
 }
 
 const allRevisions = new Revisions(revisions)
+const known = new WeakMap<Endpoint['revisions'], Revisions>([[revisions, allRevisions]])
+
+function revisionsOf(served: Endpoint['revisions']): Revisions {
+  const found = known.get(served) ?? new Revisions(served)
+  known.set(served, found)
+  return found
+}
 
 /** The messages of a POST. Throws a `Refusal`. */
 function toMessages(value: unknown): Posted[] {

@@ -46,6 +46,10 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   readonly #versions: readonly string[]
   /** Passes messages of the stateless era through a `send` or `onmessage` that the program replaced. */
   #watched: WatchedMessages | undefined
+  /** The handler of the server, and ours in front of it. A program that replaces ours is watching. */
+  #serverHandler: MessageHandler | undefined
+  #ownHandler: MessageHandler | undefined
+  #isServed = false
   #isStarted = false
   #isInitialized = false
   #isUsed = false
@@ -71,15 +75,27 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
 
   /** @internal */
   serves(server: Endpoint): void {
-    this.#watched = new WatchedMessages(this)
-    this.#posts.serve(watchEndpoint(server, this.#watched))
+    this.#isServed = true
+    this.#posts.serve(server.revisions, () => {
+      this.#watched = new WatchedMessages(this)
+      this.#watched.startedWith(this.#ownHandler)
+      return watchEndpoint(server, this.#watched)
+    })
   }
 
   /** Called by `server.connect`. Programs without a server set `onmessage` and call it themselves. */
   async start(): Promise<void> {
     if (this.#isStarted) throw new Error('Transport already started')
     this.#isStarted = true
-    this.#watched?.started(true)
+    if (this.#isServed) this.#interpose()
+  }
+
+  #interpose(): void {
+    this.#serverHandler = this.onmessage
+    this.#ownHandler = (message, extra, kind) => {
+      if (!this.#watched?.enter(message, extra)) this.#serverHandler?.(message, extra, kind)
+    }
+    this.onmessage = this.#ownHandler
   }
 
   /**
@@ -259,7 +275,7 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
       problemWith: (call) => this.#problemWith(call),
       expect: (reply) => void this.#requests.set(reply.requestId, reply),
       receive: (message: unknown, extra: PostedMessage, kind: MessageKind) => {
-        if (this.#watched) this.#watched.receiveOther(message, extra, kind)
+        if (this.#isServed && this.onmessage === this.#ownHandler) this.#serverHandler?.(message, extra, kind)
         else this.onmessage?.(message, extra, kind)
       },
       refuse: (call, refusal) => this.#refuse(call, refusal),
