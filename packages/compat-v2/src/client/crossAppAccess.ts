@@ -58,7 +58,7 @@ export async function requestJwtAuthorizationGrant(options: RequestJwtAuthGrantO
     ...(clientSecret && { client_secret: clientSecret }),
     ...(scope && { scope }),
   })
-  const response = await post(tokenEndpoint, new Headers(), params, fetchFn)
+  const response = await post(tokenEndpoint, formType, params, fetchFn)
   if (!response.ok) throw await failure('Token exchange failed', response)
   const parsed = IdJagTokenExchangeResponseSchema.safeParse(await response.json())
   if (!parsed.success) throw new Error(`Invalid token exchange response: ${parsed.error.message}`)
@@ -91,7 +91,7 @@ export async function exchangeJwtAuthGrant(options: {
     grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     assertion: jwtAuthGrant,
   })
-  const headers = new Headers()
+  const headers = new Headers(formType)
   applyClientAuthentication(authMethod, { client_id: clientId, client_secret: clientSecret }, headers, params)
   const response = await post(tokenEndpoint, headers, params, fetchFn)
   if (!response.ok) throw await failure('JWT grant exchange failed', response)
@@ -100,13 +100,14 @@ export async function exchangeJwtAuthGrant(options: {
   return parsed.data
 }
 
+const formType = { 'Content-Type': 'application/x-www-form-urlencoded' }
+
 function post(
   tokenEndpoint: string | URL,
-  headers: Headers,
+  headers: Headers | Record<string, string>,
   params: URLSearchParams,
   fetchFn: FetchLike = fetch,
 ): Promise<Response> {
-  headers.set('Content-Type', 'application/x-www-form-urlencoded')
   const url = assertSecureTokenEndpoint(tokenEndpoint)
   return fetchWithinOrigin(fetchFn)(url, { method: 'POST', headers, body: params.toString() })
 }

@@ -20,7 +20,7 @@ export function discardIfIssuerMismatch<T extends { issuer?: string | undefined 
   if (typeof stored.issuer === 'string') return issuersMatch(stored.issuer, issuer) ? stored : undefined
   if (opts?.canPersistStamp !== false) {
     console.warn(
-      'Stored OAuth credentials have no "issuer", so they may be presented to another authorization server. ' +
+      "Stored OAuth credentials have no 'issuer' stamp, so they may be presented to another authorization server. " +
         'Store what saveTokens() and saveClientInformation() receive unchanged.',
     )
   }
