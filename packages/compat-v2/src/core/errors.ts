@@ -35,9 +35,11 @@ type AnyClass = abstract new (...args: never[]) => unknown
 class RecognizableError extends Error {
   /** Whether a value is an instance of this class. */
   static isInstance<T extends AnyClass>(this: T, value: unknown): value is InstanceType<T> {
+    // biome-ignore lint/complexity/noThisInStatic: the subclass that it is called on
     if (typeof this !== 'function') {
       throw new TypeError('isInstance must be called on the class: (value) => SdkError.isInstance(value)')
     }
+    // biome-ignore lint/complexity/noThisInStatic: the subclass that it is called on
     return value instanceof this
   }
 }
