@@ -80,12 +80,14 @@ export type {
   InputResponseParams,
   InputResponses,
 } from '../protocol/input.ts'
+export { answerProblem } from '../protocol/input-check.ts'
 export type { LoggingLevel, LoggingMessageParams, SetLevelParams } from '../protocol/logging.ts'
 export { loggingLevels } from '../protocol/logging.ts'
 export type { Meta, NotificationMeta, ProgressToken, RelatedTask, RequestMeta, ResultMeta } from '../protocol/meta.ts'
-export { metaKeys } from '../protocol/meta.ts'
+export { callerMetaProblem, metaKeys } from '../protocol/meta.ts'
 export type { ClientNotifications, ClientRequests, ServerNotifications, ServerRequests } from '../protocol/methods.ts'
 export type { Cursor, PaginatedParams, PaginatedResult } from '../protocol/pagination.ts'
+export { paramsProblem } from '../protocol/params.ts'
 export type { ProgressParams } from '../protocol/progress.ts'
 export type {
   GetPromptParams,
@@ -110,7 +112,7 @@ export type {
   UnsubscribeParams,
 } from '../protocol/resources.ts'
 export type { EraName, Revision, RevisionData, RevisionId, Step, Steps } from '../protocol/revision.ts'
-export { revisionIds } from '../protocol/revisions/index.ts'
+export { revisionIds, revisions } from '../protocol/revisions/index.ts'
 export type { ListRootsResult, Root } from '../protocol/roots.ts'
 export type {
   CreateMessageParams,

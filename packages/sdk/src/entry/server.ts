@@ -47,6 +47,7 @@ export type {
   RequestStream,
   ServerTransport,
 } from '../protocol/transport.ts'
+export { toForm } from '../protocol/to-form.ts'
 export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { AskOptions } from '../replay/conversation.ts'
 export type { UsedStates } from '../replay/sealed-states.ts'

@@ -95,27 +95,32 @@ export function notificationMetaProblem({ _meta }: Readonly<Record<string, unkno
   return optionalObject(_meta, 'params._meta')
 }
 
+/** Describes why `_meta` of a request does not describe its caller, as 2026-07-28 requires; undefined if it does. */
+export function callerMetaProblem(meta: Readonly<Record<string, unknown>>): string | undefined {
+  return capabilitiesProblem(meta) ?? logLevelProblem(meta) ?? clientInfoProblem(meta)
+}
+
 /** Throws the error response if `_meta` does not describe the caller (2026-07-28 basic). */
 export function checkCallerMeta(meta: JsonObject): asserts meta is JsonObject & CallerMeta {
-  const problem = capabilitiesProblem(meta) ?? logLevelProblem(meta) ?? clientInfoProblem(meta)
+  const problem = callerMetaProblem(meta)
   if (problem !== undefined) throw new ProtocolError(ErrorCode.InvalidParams, problem)
 }
 
 export const invalidVersion = /* @__PURE__ */ memberMustBe(metaKeys.protocolVersion, 'a string')
 
-export function capabilitiesProblem(meta: JsonObject): string | undefined {
+export function capabilitiesProblem(meta: Readonly<JsonObject>): string | undefined {
   return isObject(meta[metaKeys.clientCapabilities])
     ? undefined
     : memberMustBe(metaKeys.clientCapabilities, 'an object')
 }
 
-function logLevelProblem(meta: JsonObject): string | undefined {
+function logLevelProblem(meta: Readonly<JsonObject>): string | undefined {
   const level = meta[metaKeys.logLevel]
   if (level === undefined || loggingLevels.some((known) => known === level)) return undefined
   return memberMustBe(metaKeys.logLevel, `one of ${loggingLevels.join(', ')}`)
 }
 
-function clientInfoProblem(meta: JsonObject): string | undefined {
+function clientInfoProblem(meta: Readonly<JsonObject>): string | undefined {
   const info = meta[metaKeys.clientInfo]
   if (info === undefined) return undefined
   const isValid = isObject(info) && typeof info.name === 'string' && typeof info.version === 'string'

@@ -131,9 +131,22 @@ const checks: Record<Method, ParamsCheck> = {
     notificationMetaProblem(p),
 }
 
+/**
+ * Describes what is wrong with the params of a request or notification; undefined if nothing is, or if the method is not part of
+ * the protocol. The text names the field and never its value, so that it can be sent to the peer.
+ *
+ * @example
+ * ```ts
+ * paramsProblem('tools/call', { name: 1 }) // 'params.name must be a string, not a number'
+ * ```
+ */
+export function paramsProblem(method: string, params: Params = {}): string | undefined {
+  return paramsChecks.get(method)?.(params)
+}
+
 /** Throws the error response if the params of a method are invalid. */
 export function checkParams(method: string, params: Params = {}): void {
-  const problem = paramsChecks.get(method)?.(params)
+  const problem = paramsProblem(method, params)
   if (problem !== undefined) throw new ProtocolError(ErrorCode.InvalidParams, problem)
 }
 

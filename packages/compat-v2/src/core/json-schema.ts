@@ -1,0 +1,60 @@
+import { compileJsonSchema, type JsonSchema } from 'tenon/server'
+import type { StandardSchemaWithJSON } from './standard-schema.ts'
+
+/** A JSON Schema of any dialect. */
+export type JsonSchemaType = Record<string, unknown>
+
+export type JsonSchemaValidatorResult<T> =
+  | { valid: true; data: T; errorMessage: undefined }
+  | { valid: false; data: undefined; errorMessage: string }
+
+/** Checks a value against one schema. */
+export type JsonSchemaValidator<T> = (input: unknown) => JsonSchemaValidatorResult<T>
+
+/** Compiles JSON Schemas. Implement it to use a validator of your own. */
+export interface jsonSchemaValidator {
+  getValidator<T>(schema: JsonSchemaType): JsonSchemaValidator<T>
+}
+
+/** The validator of Tenon, for every runtime: it compiles schemas without generating code. */
+export class TenonJsonSchemaValidator implements jsonSchemaValidator {
+  getValidator<T>(schema: JsonSchemaType): JsonSchemaValidator<T> {
+    const check = compileJsonSchema(schema as JsonSchema)
+    return (input) => {
+      const issues = check(input)
+      if (issues.length === 0) return { valid: true, data: input as T, errorMessage: undefined }
+      return { valid: false, data: undefined, errorMessage: issues.map(describe).join(', ') }
+    }
+  }
+}
+
+function describe({ message, path }: { message: string; path?: readonly PropertyKey[] | undefined }): string {
+  return path?.length ? `data/${path.map(String).join('/')} ${message}` : `data ${message}`
+}
+
+const validators = { default: undefined as jsonSchemaValidator | undefined }
+
+/** The validator that is used if a program names none. */
+export function defaultValidator(): jsonSchemaValidator {
+  validators.default ??= new TenonJsonSchemaValidator()
+  return validators.default
+}
+
+/** Makes a schema for tools and prompts from JSON Schema. */
+export function fromJsonSchema<T = unknown>(
+  schema: JsonSchemaType,
+  validator: jsonSchemaValidator = defaultValidator(),
+): StandardSchemaWithJSON<T, T> {
+  const check = validator.getValidator<T>(schema)
+  return {
+    '~standard': {
+      version: 1,
+      vendor: '@modelcontextprotocol/json-schema',
+      jsonSchema: { input: () => schema, output: () => schema },
+      validate: (value) => {
+        const result = check(value)
+        return result.valid ? { value: result.data } : { issues: [{ message: result.errorMessage }] }
+      },
+    },
+  }
+}
