@@ -1,4 +1,4 @@
-import { compileJsonSchema, type JsonSchema } from 'tenon/server'
+import { compileJsonSchema, type JsonSchema, type SchemaIssue } from 'tenon/server'
 import type { StandardSchemaWithJSON } from './standard-schema.ts'
 
 /** A JSON Schema of any dialect. */
@@ -19,17 +19,17 @@ export interface jsonSchemaValidator {
 /** The validator of Tenon, for every runtime: it compiles schemas without generating code. */
 export class TenonJsonSchemaValidator implements jsonSchemaValidator {
   getValidator<T>(schema: JsonSchemaType): JsonSchemaValidator<T> {
-    const check = compileJsonSchema(schema as JsonSchema)
+    const check = compileJsonSchema(schema as JsonSchema, { formats: true })
     return (input) => {
       const issues = check(input)
-      if (issues.length === 0) return { valid: true, data: input as T, errorMessage: undefined }
+      if (!issues || issues.length === 0) return { valid: true, data: input as T, errorMessage: undefined }
       return { valid: false, data: undefined, errorMessage: issues.map(describe).join(', ') }
     }
   }
 }
 
-function describe({ message, path }: { message: string; path?: readonly PropertyKey[] | undefined }): string {
-  return path?.length ? `data/${path.map(String).join('/')} ${message}` : `data ${message}`
+function describe({ message, path }: SchemaIssue): string {
+  return `data${path} ${message}`
 }
 
 const validators = { default: undefined as jsonSchemaValidator | undefined }

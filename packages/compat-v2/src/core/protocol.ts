@@ -53,7 +53,7 @@ type InferHandlerResult<R extends StandardSchemaV1 | undefined> = R extends Stan
 /** A handler as it is stored: params are checked inside. */
 export type StoredHandler<ContextT> = (request: JSONRPCRequest, ctx: ContextT) => Result | Promise<Result>
 type StoredNotificationHandler = (notification: Notification) => void | Promise<void>
-type AnyHandler = (request: unknown, ctx: unknown) => Result | Promise<Result>
+type AnyHandler = (request: never, ctx: never) => unknown
 
 /** Sets the revision of a connection from outside, as an entry point does that has decided on the era before. */
 let setVersion: (protocol: Protocol<BaseContext>, version: string | undefined) => void
@@ -333,7 +333,9 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     if (this.#debounced.has(method)) return
     this.#debounced.add(method)
     Promise.resolve()
-      .then(() => this.#debounced.delete(method) && this.#wire?.transport.send(message, options))
+      .then(async () => {
+        if (this.#debounced.delete(method)) await this.#wire?.transport.send(message, options)
+      })
       .catch((error) => this.#report(error))
   }
 
@@ -440,7 +442,7 @@ function specHandler<ContextT>(method: string, handler: AnyHandler): StoredHandl
     if (problem !== undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid ${method} request: ${problem}`)
     }
-    return handler({ method, ...(params && { params }) }, ctx)
+    return handler({ method, ...(params && { params }) } as never, ctx as never) as Result | Promise<Result>
   }
 }
 
@@ -452,7 +454,7 @@ function customHandler<ContextT>(
   if (!handler) throw new TypeError('setRequestHandler: handler is required')
   return async ({ params }, ctx) => {
     const checked = await check(schemas.params, { ...params })
-    if (checked.ok) return handler(checked.value, ctx)
+    if (checked.ok) return handler(checked.value as never, ctx as never) as Result
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid params for ${method}: ${checked.error}`)
   }
 }
@@ -535,7 +537,7 @@ function fromLinkError(error: unknown, { signal, timeout, maxTotalTimeout }: Req
 
 /** Adds capabilities. Members of a capability that both have are merged. */
 export function mergeCapabilities<T extends object>(base: T, additional: Partial<T>): T {
-  const merged: Record<string, unknown> = { ...base }
+  const merged = { ...base } as Record<string, unknown>
   for (const [name, value] of Object.entries(additional)) {
     if (value === undefined) continue
     const before = merged[name]

@@ -58,7 +58,7 @@ import type {
   Tool,
   ToolListChangedNotification,
   UnsubscribeRequest,
-} from '@tenon/compat-v1/types.js'
+} from '@tenon/compat-v1/generated/protocol-types.js'
 import type {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
@@ -68,7 +68,7 @@ import type {
 } from './constants.ts'
 
 // What revision 2025-11-25 has in common with the SDK 1.x. The types below replace those with the same name.
-export type * from '@tenon/compat-v1/types.js'
+export type * from '@tenon/compat-v1/generated/protocol-types.js'
 
 export type JSONValue = string | number | boolean | null | JSONObject | JSONArray
 export type JSONObject = { [key: string]: JSONValue }

@@ -64,7 +64,7 @@ export function createRequestStateCodec<T = unknown>(options: RequestStateCodecO
 
 function createMac(secret: Uint8Array<ArrayBuffer>) {
   const { subtle } = globalThis.crypto
-  let imported: Promise<CryptoKey> | undefined
+  let imported: ReturnType<typeof subtle.importKey> | undefined
   const key = () => {
     imported ??= subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
     return imported

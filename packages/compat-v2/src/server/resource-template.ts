@@ -1,0 +1,43 @@
+import { UriTemplate, type Variables } from '@tenon/compat-v1/shared/uriTemplate.js'
+import type { ListResourcesCallback } from './registered.ts'
+
+export type { Variables }
+
+/** Suggests values for a variable of a template. */
+export type CompleteResourceTemplateCallback = (
+  value: string,
+  context?: { arguments?: Record<string, string> },
+) => string[] | Promise<string[]>
+
+/** A family of resources whose URIs follow a template, such as `notes://{id}`. */
+export class ResourceTemplate {
+  readonly #template: UriTemplate
+  readonly #callbacks: {
+    list: ListResourcesCallback | undefined
+    complete?: { [variable: string]: CompleteResourceTemplateCallback }
+  }
+
+  /** @param callbacks `list` is required, even if it is undefined, so that nobody forgets it by accident. */
+  constructor(
+    uriTemplate: string | UriTemplate,
+    callbacks: {
+      list: ListResourcesCallback | undefined
+      complete?: { [variable: string]: CompleteResourceTemplateCallback }
+    },
+  ) {
+    this.#template = typeof uriTemplate === 'string' ? new UriTemplate(uriTemplate) : uriTemplate
+    this.#callbacks = callbacks
+  }
+
+  get uriTemplate(): UriTemplate {
+    return this.#template
+  }
+
+  get listCallback(): ListResourcesCallback | undefined {
+    return this.#callbacks.list
+  }
+
+  completeCallback(variable: string): CompleteResourceTemplateCallback | undefined {
+    return this.#callbacks.complete?.[variable]
+  }
+}
