@@ -40,7 +40,12 @@ export function lift(params: Params | undefined, isRequest: boolean): Lifted {
   if (isRequest) {
     if (inputResponses !== undefined) lifted.inputResponses = inputResponses
     if (requestState !== undefined) lifted.requestState = requestState
-  } else Object.assign(own, inputResponses !== undefined && { inputResponses }, requestState !== undefined && { requestState })
+  } else
+    Object.assign(
+      own,
+      inputResponses !== undefined && { inputResponses },
+      requestState !== undefined && { requestState },
+    )
   return lifted
 }
 

@@ -28,7 +28,7 @@ export class TransportOfLink implements LinkTransport {
     const { onmessage, onerror, onclose } = transport
     transport.onmessage = (message, extra) => {
       onmessage?.call(transport, message, extra)
-      if (extra) this.#extras.set(message, extra)
+      if (extra) this.#extras.set(message, toExtra(extra))
       this.onmessage?.(message)
     }
     transport.onerror = (error) => {
@@ -70,4 +70,35 @@ export class TransportOfLink implements LinkTransport {
   close(): Promise<void> {
     return this.transport.close()
   }
+}
+
+/** What transports for SDK 1.x say about the HTTP request of a message. */
+interface EarlierExtra {
+  requestInfo?: { headers: Record<string, string | string[] | undefined>; url?: URL | undefined } | undefined
+}
+
+/** Transports for SDK 1.x describe the HTTP request by its headers. It becomes a `Request` when a handler reads it. */
+function toExtra(extra: MessageExtraInfo & EarlierExtra): MessageExtraInfo {
+  const { requestInfo } = extra
+  if (!requestInfo) return extra
+  const { authInfo, closeSSEStream, closeStandaloneSSEStream, classification } = extra
+  let request: globalThis.Request | undefined
+  return {
+    ...(classification && { classification }),
+    ...(authInfo && { authInfo }),
+    ...(closeSSEStream && { closeSSEStream }),
+    ...(closeStandaloneSSEStream && { closeStandaloneSSEStream }),
+    get request() {
+      request ??= new Request(requestInfo.url ?? 'http://localhost/', { headers: toHeaders(requestInfo.headers) })
+      return request
+    },
+  }
+}
+
+function toHeaders(fields: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(fields)) {
+    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) headers.append(name, each)
+  }
+  return headers
 }

@@ -284,7 +284,11 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     return this.#request(request, schema, (schema ? third : second) as RequestOptions | undefined)
   }
 
-  async #request(request: Request, schema: StandardSchemaV1 | undefined, options: RequestOptions = {}): Promise<unknown> {
+  async #request(
+    request: Request,
+    schema: StandardSchemaV1 | undefined,
+    options: RequestOptions = {},
+  ): Promise<unknown> {
     const { method } = request
     const [link, wire] = [this.#link, this.#wire]
     if (!link || !wire) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
@@ -314,8 +318,11 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     }
     // The content of forms is checked against their schema by the caller, who chooses the validator.
     const isForm = method === 'elicitation/create'
-    const problem = questions.has(method) ? answerProblem(isForm ? formQuestion : (request as never), result) : undefined
-    if (problem !== undefined) throw new SdkError(SdkErrorCode.InvalidResult, `Invalid result for ${method}: ${problem}`)
+    const problem = questions.has(method)
+      ? answerProblem(isForm ? formQuestion : (request as never), result)
+      : undefined
+    if (problem !== undefined)
+      throw new SdkError(SdkErrorCode.InvalidResult, `Invalid result for ${method}: ${problem}`)
     return result
   }
 
@@ -352,10 +359,7 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   /** Sets the handler of a request. A method that is not part of the protocol needs the schema of its params. */
   setRequestHandler<M extends RequestMethod>(
     method: M,
-    handler: (
-      request: RequestTypeMap[M],
-      ctx: ContextT,
-    ) => HandlerResultTypeMap[M] | Promise<HandlerResultTypeMap[M]>,
+    handler: (request: RequestTypeMap[M], ctx: ContextT) => HandlerResultTypeMap[M] | Promise<HandlerResultTypeMap[M]>,
   ): void
   setRequestHandler<P extends StandardSchemaV1, R extends StandardSchemaV1 | undefined = undefined>(
     method: string,

@@ -45,8 +45,8 @@ import type {
   RequestMeta,
   Resource,
   ResourceListChangedNotification,
-  ResourceTemplate as ResourceTemplateV1,
   ResourceTemplateReference,
+  ResourceTemplate as ResourceTemplateV1,
   ResourceUpdatedNotification,
   Result,
   RootsListChangedNotification,
@@ -315,3 +315,16 @@ export interface MessageExtraInfo {
   closeSSEStream?: () => void
   closeStandaloneSSEStream?: () => void
 }
+
+/** The response of a token exchange for an identity assertion (ID-JAG). */
+export interface IdJagTokenExchangeResponse {
+  issued_token_type: 'urn:ietf:params:oauth:token-type:id-jag'
+  access_token: string
+  token_type: string
+  expires_in?: number
+  scope?: string
+}
+
+/** Client information together with the authorization server that issued it. */
+export type StoredOAuthClientInformation = Record<string, unknown> & { client_id: string }
+export type StoredOAuthTokens = Record<string, unknown> & { access_token: string; token_type: string }

@@ -183,7 +183,9 @@ export class McpServer {
 
   async #checkInput(tool: RegisteredTool, args: unknown, name: string): Promise<unknown> {
     if (this.#maxElements < Number.POSITIVE_INFINITY && countElements(args) > this.#maxElements) {
-      throw invalidParams(`Input validation error: Arguments for tool ${name} have more than ${this.#maxElements} elements`)
+      throw invalidParams(
+        `Input validation error: Arguments for tool ${name} have more than ${this.#maxElements} elements`,
+      )
     }
     if (!tool.inputSchema) return undefined
     const checked = await check(tool.inputSchema, args ?? {})
@@ -199,7 +201,9 @@ export class McpServer {
   async #complete({ params }: CompleteRequest): Promise<CompleteResult> {
     const { ref, argument, context } = params
     const complete =
-      ref.type === 'ref/prompt' ? this.#promptCompleter(ref.name, argument.name) : this.#uriCompleter(ref.uri, argument.name)
+      ref.type === 'ref/prompt'
+        ? this.#promptCompleter(ref.name, argument.name)
+        : this.#uriCompleter(ref.uri, argument.name)
     if (!complete) return { completion: { values: [], hasMore: false } }
     const suggestions = await complete(argument.value, context)
     const values = suggestions.map(String).slice(0, 100)
@@ -227,7 +231,11 @@ export class McpServer {
   }
 
   async #listResources(ctx: ServerContext): Promise<ListResourcesResult> {
-    const own = enabledEntries(this._registeredResources).map(([uri, { name, metadata }]) => ({ uri, name, ...metadata }))
+    const own = enabledEntries(this._registeredResources).map(([uri, { name, metadata }]) => ({
+      uri,
+      name,
+      ...metadata,
+    }))
     const listed = []
     for (const { resourceTemplate, metadata } of Object.values(this._registeredResourceTemplates)) {
       const result = await resourceTemplate.listCallback?.(ctx)
@@ -309,11 +317,14 @@ export class McpServer {
       ...(outputSchemaJson && { outputSchemaJson }),
       handler,
       executor: createExecutor(input, handler),
-      ...this.#switches((updates: Parameters<RegisteredTool['update']>[0]) => {
-        current = rename(this._registeredTools, current, updates.name, tool, validateAndWarnToolName)
-        updateTool(tool, updates)
-        this.sendToolListChanged()
-      }, { name: null }),
+      ...this.#switches(
+        (updates: Parameters<RegisteredTool['update']>[0]) => {
+          current = rename(this._registeredTools, current, updates.name, tool, validateAndWarnToolName)
+          updateTool(tool, updates)
+          this.sendToolListChanged()
+        },
+        { name: null },
+      ),
     }
     let current = name
     this._registeredTools[name] = tool
@@ -343,14 +354,17 @@ export class McpServer {
       ...rest,
       ...(schema && { argsSchema: schema }),
       handler: createPromptHandler(name, schema, callback),
-      ...this.#switches((updates: Parameters<RegisteredPrompt['update']>[0]) => {
-        current = rename(this._registeredPrompts, current, updates.name, prompt)
-        const { name: _, callback: next, ...changes } = updates
-        Object.assign(prompt, defined(changes))
-        callback = next ?? callback
-        if (changes.argsSchema || next) prompt.handler = createPromptHandler(current, prompt.argsSchema, callback)
-        this.sendPromptListChanged()
-      }, { name: null }),
+      ...this.#switches(
+        (updates: Parameters<RegisteredPrompt['update']>[0]) => {
+          current = rename(this._registeredPrompts, current, updates.name, prompt)
+          const { name: _, callback: next, ...changes } = updates
+          Object.assign(prompt, defined(changes))
+          callback = next ?? callback
+          if (changes.argsSchema || next) prompt.handler = createPromptHandler(current, prompt.argsSchema, callback)
+          this.sendPromptListChanged()
+        },
+        { name: null },
+      ),
     }
     this._registeredPrompts[name] = prompt
     if (Object.values(fieldsOf(schema)).some(completerOf)) this.#handleCompletions()
@@ -395,12 +409,15 @@ export class McpServer {
       name,
       ...splitConfig(config),
       readCallback,
-      ...this.#switches((updates: Parameters<RegisteredResource['update']>[0]) => {
-        current = rename(this._registeredResources, current, updates.uri, resource)
-        const { uri: _, callback, ...changes } = updates
-        Object.assign(resource, defined(changes), callback && { readCallback: callback })
-        this.sendResourceListChanged()
-      }, { uri: null }),
+      ...this.#switches(
+        (updates: Parameters<RegisteredResource['update']>[0]) => {
+          current = rename(this._registeredResources, current, updates.uri, resource)
+          const { uri: _, callback, ...changes } = updates
+          Object.assign(resource, defined(changes), callback && { readCallback: callback })
+          this.sendResourceListChanged()
+        },
+        { uri: null },
+      ),
     }
     this._registeredResources[uri] = resource
     return resource
@@ -418,12 +435,20 @@ export class McpServer {
       resourceTemplate: template,
       ...splitConfig(config),
       readCallback,
-      ...this.#switches((updates: Parameters<RegisteredResourceTemplate['update']>[0]) => {
-        current = rename(this._registeredResourceTemplates, current, updates.name, registered)
-        const { name: _, callback, template: next, ...changes } = updates
-        Object.assign(registered, defined(changes), callback && { readCallback: callback }, next && { resourceTemplate: next })
-        this.sendResourceListChanged()
-      }, { name: null }),
+      ...this.#switches(
+        (updates: Parameters<RegisteredResourceTemplate['update']>[0]) => {
+          current = rename(this._registeredResourceTemplates, current, updates.name, registered)
+          const { name: _, callback, template: next, ...changes } = updates
+          Object.assign(
+            registered,
+            defined(changes),
+            callback && { readCallback: callback },
+            next && { resourceTemplate: next },
+          )
+          this.sendResourceListChanged()
+        },
+        { name: null },
+      ),
     }
     this._registeredResourceTemplates[name] = registered
     if (template.uriTemplate.variableNames.some((variable) => template.completeCallback(variable))) {

@@ -57,10 +57,7 @@ export type LegacyPromptCallback<Args extends ZodRawShape> = (
 
 export type ResourceMetadata = Omit<Resource, 'uri' | 'name'>
 export type ListResourcesCallback = (ctx: ServerContext) => Awaitable<ListResourcesResult>
-export type ReadResourceCallback = (
-  uri: URL,
-  ctx: ServerContext,
-) => Awaitable<ReadResourceResult | InputRequiredResult>
+export type ReadResourceCallback = (uri: URL, ctx: ServerContext) => Awaitable<ReadResourceResult | InputRequiredResult>
 export type ReadResourceTemplateCallback = (
   uri: URL,
   variables: Variables,

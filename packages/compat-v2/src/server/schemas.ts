@@ -46,7 +46,8 @@ function convert(schema: StandardSchemaWithJSON, direction: 'input' | 'output'):
   const json = jsonSchema
     ? jsonSchema[direction]({ target: 'draft-2020-12' })
     : (toJsonSchema(schema as SchemaLike, direction) as JsonObject)
-  if (direction === 'output') return json.type === undefined && isObjectShaped(json) ? { type: 'object', ...json } : json
+  if (direction === 'output')
+    return json.type === undefined && isObjectShaped(json) ? { type: 'object', ...json } : json
   if (json.type !== undefined && json.type !== 'object') {
     throw new Error(
       `MCP tool and prompt schemas must describe objects (got type: ${JSON.stringify(json.type)} from ${vendor}). Wrap your schema in z.object({...}) or equivalent.`,
@@ -59,7 +60,10 @@ function convert(schema: StandardSchemaWithJSON, direction: 'input' | 'output'):
 function isObjectShaped(json: JsonObject): boolean {
   if (['properties', 'patternProperties', 'additionalProperties', 'required'].some((key) => key in json)) return true
   const members = [json.oneOf, json.anyOf, json.allOf].find((list) => Array.isArray(list) && list.length > 0)
-  return Array.isArray(members) && members.every((member) => isObject(member) && (member.type === 'object' || isObjectShaped(member)))
+  return (
+    Array.isArray(members) &&
+    members.every((member) => isObject(member) && (member.type === 'object' || isObjectShaped(member)))
+  )
 }
 
 /** The JSON Schema of an output schema; undefined if it has none. */

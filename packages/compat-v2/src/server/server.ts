@@ -73,11 +73,17 @@ export interface ClientIdentity {
 }
 
 let writeIdentity: (server: Server, identity: ClientIdentity) => void
+let readInfo: (server: Server) => Implementation
 let serveModern: (server: Server, versions: readonly string[]) => void
 
 /** Makes the identity of the caller known, for `getClientCapabilities()` and `getClientVersion()`. */
 export function setClientIdentity(server: Server, identity: ClientIdentity): void {
   writeIdentity(server, identity)
+}
+
+/** The name and version of a server. */
+export function serverInfoOf(server: Server): Implementation {
+  return readInfo(server)
 }
 
 /** Answers `server/discover` with these revisions. */
@@ -117,6 +123,7 @@ export class Server extends Protocol<ServerContext> {
       if (clientCapabilities !== undefined) server.#clientCapabilities = clientCapabilities
       if (clientInfo !== undefined) server.#clientVersion = clientInfo
     }
+    readInfo = (server) => server.#info
     serveModern = (server, versions) => {
       const known = server._supportedProtocolVersions
       server._supportedProtocolVersions = [...known, ...versions.filter((version) => !known.includes(version))]
@@ -413,7 +420,10 @@ export class Server extends Protocol<ServerContext> {
     this.#checkCanAsk('elicitation/create')
     const mode = params.mode ?? 'form'
     const elicitation = this.#clientCapabilities?.elicitation
-    const isSupported = mode === 'url' ? elicitation?.url : elicitation && !missingCapabilities({ elicitation: { form: {} } }, { elicitation })
+    const isSupported =
+      mode === 'url'
+        ? elicitation?.url
+        : elicitation && !missingCapabilities({ elicitation: { form: {} } }, { elicitation })
     if (!isSupported) {
       throw new SdkError(SdkErrorCode.CapabilityNotSupported, `Client does not support ${mode} elicitation.`)
     }
@@ -509,7 +519,8 @@ function checkedToolHandler(handler: StoredHandler<ServerContext>): StoredHandle
     if (!isObject(result)) throw invalidResult('it is not an object')
     const { content, ...others } = result
     if (content === undefined && !foreignMembers.some((member) => member in others)) return { ...others, content: [] }
-    const isValid = Array.isArray(content) && content.every((block) => isObject(block) && typeof block.type === 'string')
+    const isValid =
+      Array.isArray(content) && content.every((block) => isObject(block) && typeof block.type === 'string')
     if (!isValid) throw invalidResult('content must be a list of content blocks')
     return result as Result
   }

@@ -34,9 +34,16 @@ export type { Caller } from '../protocol/caller.ts'
 export type { HttpRequest } from '../protocol/http-request.ts'
 export type { InputRequest } from '../protocol/input.ts'
 export type { Askable } from '../protocol/input-check.ts'
+export {
+  findMirroredArguments,
+  type HeaderReader,
+  type MirroredArgument,
+  mirroredArgumentsProblem,
+} from '../protocol/mirrored-headers.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
+export { toForm } from '../protocol/to-form.ts'
 export type {
   CarriesManyPeers,
   Disconnectable,
@@ -47,8 +54,8 @@ export type {
   RequestStream,
   ServerTransport,
 } from '../protocol/transport.ts'
-export { toForm } from '../protocol/to-form.ts'
 export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
+export { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
 export type { AskOptions } from '../replay/conversation.ts'
 export type { UsedStates } from '../replay/sealed-states.ts'
 export type { CompileOptions, JsonSchema, JsonSchemaCheck, SchemaIssue } from '../schema/json-schema.ts'
