@@ -77,6 +77,8 @@ export interface CarriesManyPeers {
   /** Called by a server before `start`. */
   /** @internal */
   serves(server: Endpoint): void
+  /** Whether it has a client of its own too, whose messages come by `onmessage`. */
+  readonly hasOwnPeer?: boolean | undefined
 }
 
 /** A transport with every trait that clients use; all of them are optional. */

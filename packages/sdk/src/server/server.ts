@@ -197,7 +197,7 @@ export class Server {
     const { onclose, ...before } = handlersOf(transport)
     try {
       // A transport with many peers calls `onmessage` of the program itself.
-      await link.open(traits.serves ? { onclose } : { onclose, ...before })
+      await link.open(traits.serves && !traits.hasOwnPeer ? { onclose } : { onclose, ...before })
       if (!traits.serves && !link.closed) this.#pings?.start(link, () => !!this.#handshake.revisionOf(link))
     } catch (error) {
       this.#links.delete(link)

@@ -2,6 +2,7 @@ import { principalOf } from '../../../../auth/resource/principal.ts'
 import { classify, Fault, isRequest, type MessageKind } from '../../../../jsonrpc/message.ts'
 import type { Endpoint } from '../../../../protocol/endpoint.ts'
 import { revisions } from '../../../../protocol/revisions/index.ts'
+import type { MessageHandler } from '../../../../protocol/transport.ts'
 import { isThenable } from '../../../../util/maybe-async.ts'
 import { type Body, type BodyLimits, type HttpCall, messageIn, Refusal } from '../call.ts'
 import { contentProblem } from '../guard.ts'
@@ -57,6 +58,8 @@ export class RawPosts {
   /** Created with the first request of the stateless era, because programs may create a transport for every request. */
   #stateless: RawStatelessPosts | undefined
   #endpoint: (() => Endpoint) | undefined
+  /** Called with each message of the stateless era that the server gets. */
+  onStateless: MessageHandler | undefined
 
   constructor(receiver: PostReceiver, streams: RawStreams, options: RawHttpOptions) {
     this.#receiver = receiver
@@ -135,12 +138,13 @@ export class RawPosts {
   }
 
   #answerStateless(call: HttpCall, value: unknown): void {
+    const facts = { request: call.request, era: 'stateless', assumedRevision: undefined, isResumable: false } as const
     if (this.#endpoint) {
       this.#stateless ??= new RawStatelessPosts(this.#endpoint(), this.#revisions, this.#options)
+      this.onStateless?.(value, new PostedMessage(facts))
       return this.#stateless.answer(call, value)
     }
     const kind = checkStatelessPost(this.#revisions, value, classifyPosted(value), call.request)
-    const facts = { request: call.request, era: 'stateless', assumedRevision: undefined, isResumable: false } as const
     this.#pass(call, [{ message: value, kind }], facts)
   }
 

@@ -39,6 +39,7 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   onerror?: Transport['onerror'] | undefined
   onclose?: Transport['onclose'] | undefined
   sessionId: string | undefined
+  readonly hasOwnPeer = true
   readonly #options: RawHttpOptions
   readonly #streams: RawStreams
   readonly #posts: RawPosts
@@ -76,6 +77,9 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   /** @internal */
   serves(server: Endpoint): void {
     this.#isServed = true
+    // Called with every message, like the handlers that a program sets later.
+    const before = this.onmessage
+    this.#posts.onStateless = before && ((message, extra) => before.call(this, message, extra))
     this.#posts.serve(server.revisions, () => {
       this.#watched = new WatchedMessages(this)
       this.#watched.startedWith(this.#ownHandler)
