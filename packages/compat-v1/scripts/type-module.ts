@@ -13,6 +13,34 @@ export function typeModule(nouns: Nouns): string {
 
 const ANY_IS_INTENDED = '// biome-ignore-all lint/suspicious/noExplicitAny: the original types have it\n\n'
 
+/** The types of messages in their JSON-RPC envelope, as they are sent. */
+export function wireTypeModule(nouns: Nouns): string {
+  const types = Object.entries(nouns).flatMap(([name, noun]) => {
+    const text = wireType(name, noun, nouns)
+    return text ? [`${docComment(noun)}export type ${name} = ${text}\n`] : []
+  })
+  return `import type * as types from './protocol-types.ts'
+
+type RequestEnvelope = { jsonrpc: '2.0'; id: types.RequestId }
+type NotificationEnvelope = { jsonrpc: '2.0' }
+
+${types.join('\n')}`
+}
+
+function wireType(name: string, { type }: Noun, nouns: Nouns): string | undefined {
+  const method = type.kind === 'object' ? type.fields.method : undefined
+  if (method === undefined || name.startsWith('JSONRPC'))
+    return isMessageUnion(type, nouns) ? typeText(type, nouns) : undefined
+  if (name === 'Request' || name === 'Notification') return undefined
+  const isNotification = typeof method === 'string' && method.startsWith("'notifications/")
+  return `types.${name} & ${isNotification ? 'NotificationEnvelope' : 'RequestEnvelope'}`
+}
+
+function isMessageUnion(type: TypeNode, nouns: Nouns): boolean {
+  const isMessage = (node: TypeNode) => node.kind === 'noun' && wireType(node.name, nouns[node.name]!, nouns)
+  return type.kind === 'union' && type.members.every(isMessage)
+}
+
 /** A module that compiles only if every type is what its schema returns. */
 export function typeChecksModule(name: string, nouns: Nouns): string {
   const checks = Object.entries(nouns)
