@@ -93,6 +93,19 @@ export function describeOutput(stderr: string | undefined, stdout: string | unde
   return `${stray}${errors ? `${stray ? '\n' : '. '}The end of its stderr:\n${errors}` : ''}`
 }
 
+/** The client and the server have no protocol revision in common. */
+export class RevisionError extends McpError {
+  override name = 'RevisionError'
+  declare readonly code: 'no-common-revision'
+  /** The revision that the server chose, or the revisions that it listed. */
+  readonly offered: string
+
+  constructor(message: string, offered: string, options?: ErrorOptions) {
+    super('no-common-revision', message, options)
+    this.offered = offered
+  }
+}
+
 /** Whether a failed HTTP request may have had an effect on the server. */
 export type HttpOutcome =
   /** The request did not reach the server. */
@@ -115,12 +128,15 @@ export class HttpError extends McpError {
   readonly method: string | undefined
   /** The reason phrase of the response, if there was one. */
   readonly statusText: string | undefined
+  /** The content type of a successful response that is not a message. */
+  readonly contentType: string | undefined
 
   constructor(message: string, detail: HttpErrorDetail) {
     super('http', message, 'cause' in detail ? { cause: detail.cause } : undefined)
     this.status = detail.status
     this.method = detail.method
     this.statusText = detail.statusText
+    this.contentType = detail.contentType
     this.outcome = detail.outcome
     this.body = detail.body
   }
@@ -133,6 +149,7 @@ export interface HttpErrorDetail {
   body?: string | undefined
   method?: string | undefined
   statusText?: string | undefined
+  contentType?: string | undefined
   cause?: unknown
 }
 

@@ -3,7 +3,7 @@ import type { Negotiated } from '../era/negotiate.ts'
 import { ClosedError, McpError } from '../errors.ts'
 import type { Heartbeat } from '../jsonrpc/heartbeat.ts'
 import type { Link } from '../jsonrpc/link.ts'
-import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
+import type { Params, ResultObject, RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
@@ -166,6 +166,14 @@ export class Client {
   /** The revision in use. Throws if there is no connection. */
   get revision(): RevisionId {
     return this.#live.era.facts.revision.id
+  }
+
+  /**
+   * The JSON-RPC link of the connection, for programs that send messages themselves; undefined if there is no connection. The
+   * client neither checks nor repeats such messages.
+   */
+  get link(): Link | undefined {
+    return this.#connection.live?.link
   }
 
   /** @internal The facts of the revision in use; undefined if there is no connection. */
@@ -492,12 +500,14 @@ export class Client {
       restarts: restarts ?? 3,
       negotiation: negotiation ?? 'discover-first',
       recovers: recover ?? true,
+      raw: raw === true,
       closeGraceMs: raw ? 0 : undefined,
       trace,
       receiver: {
         request: (exchange) => void this.#serverRequests.answer(exchange),
         notification: (notification) => this.#notifications.receive(notification),
         error: (error) => this.#events.emit('error', { error }),
+        ...(raw && { unmatched: (response: RpcResponse) => this.#events.emit('unmatched', { response }) }),
         cancelled: (cancellation) => this.#events.emit('cancelled', cancellation),
       },
       isIdempotent: (method, params) => this.#isIdempotent(method, params),

@@ -2,7 +2,7 @@ import type { CallOptions, ClientIdentity, ServerFacts } from '../era/client.ts'
 import { type Negotiated, type NegotiationOrder, negotiate } from '../era/negotiate.ts'
 import { AuthError, type CloseDetail, ClosedError, describeOutput, McpError, TimeoutError } from '../errors.ts'
 import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
-import { Link } from '../jsonrpc/link.ts'
+import { handlersOf, Link } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Receiver } from '../jsonrpc/receiver.ts'
 import { controlMethods } from '../protocol/control-methods.ts'
@@ -43,6 +43,8 @@ export interface ConnectionOptions {
   readonly negotiation: NegotiationOrder
   /** Whether to reconnect when the connection is lost, and to repeat calls. */
   readonly recovers: boolean
+  /** Whether messages are passed on as they are. */
+  readonly raw: boolean
   /** How long `close` waits for handlers of requests. Undefined: the default of the link. */
   readonly closeGraceMs: number | undefined
   readonly trace: TraceListener | undefined
@@ -243,7 +245,12 @@ export class Connection {
     }
     const link = new Link(this.#transport, receiver, { maxInFlight: maxServerRequests })
     link.answersFaults = false
-    await link.open()
+    if (!this.#options.raw) {
+      await link.open()
+      return link
+    }
+    link.firstId = 0
+    await link.open(handlersOf(this.#transport))
     return link
   }
 

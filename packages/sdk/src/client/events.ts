@@ -1,3 +1,4 @@
+import type { RpcResponse } from '../jsonrpc/message.ts'
 import type { Cancellation } from '../jsonrpc/receiver.ts'
 import type { LoggingMessageParams } from '../protocol/logging.ts'
 import type { SessionRenewed, StateChange } from './connection.ts'
@@ -5,6 +6,8 @@ import type { TaskStatusChange } from './tasks/client-tasks.ts'
 
 /** The events of a `Client`: name to the value that listeners receive. */
 export interface ClientEvents {
+  /** With `raw`: the server sent a response to an unknown request. */
+  unmatched: { response: RpcResponse }
   state: StateChange
   /** The server lost the session, and there is a new one. */
   sessionRenewed: SessionRenewed

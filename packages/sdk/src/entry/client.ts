@@ -47,6 +47,7 @@ export {
   McpError,
   PeerError,
   ProtocolError,
+  RevisionError,
   TimeoutError,
 } from '../errors.ts'
 export type { PingOptions } from '../jsonrpc/heartbeat.ts'

@@ -20,6 +20,8 @@ export interface IncomingRequest {
   readonly method: string
   /** Undefined on 2026-07-28, where requests for input come in results. */
   readonly id?: RequestId | undefined
+  /** The request on its link, for programs that answer it themselves. Undefined on 2026-07-28. */
+  readonly exchange?: Exchange | undefined
   /** Aborts when the server cancels the request. */
   readonly signal: AbortSignal
 }
@@ -169,6 +171,7 @@ function requestInfo(exchange: Exchange): IncomingRequest {
   return {
     id,
     method,
+    exchange,
     get signal() {
       return exchange.signal
     },

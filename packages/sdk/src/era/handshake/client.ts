@@ -1,4 +1,4 @@
-import { McpError } from '../../errors.ts'
+import { RevisionError } from '../../errors.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
@@ -38,7 +38,7 @@ export class HandshakeClient implements ClientEra {
     })
     const result = (await link.request('initialize', params, options)) as Partial<InitializeResult>
     const revision = revisions.find(({ id }) => id === result.protocolVersion)
-    if (!revision) throw noCommonRevision(String(JSON.stringify(result.protocolVersion)), revisions)
+    if (!revision) throw noCommonRevision(String(result.protocolVersion), revisions)
     const facts = {
       revision,
       info: isObject(result.serverInfo) ? result.serverInfo : undefined,
@@ -106,11 +106,12 @@ function withoutTasksExtension({ extensions, ...capabilities }: ClientCapabiliti
   return Object.keys(others).length > 0 ? { ...capabilities, extensions: others } : capabilities
 }
 
-export function noCommonRevision(offered: string, revisions: readonly Revision[], cause?: unknown): McpError {
+export function noCommonRevision(offered: string, revisions: readonly Revision[], cause?: unknown): RevisionError {
   const supported = revisions.map(({ id }) => id).join(', ')
-  return new McpError(
-    'no-common-revision',
-    `No common protocol version: the server supports ${offered.slice(0, 200)}, this client ${supported}`,
+  const shown = offered.slice(0, 200)
+  return new RevisionError(
+    `No common protocol version: the server supports ${shown}, this client ${supported}`,
+    shown,
     cause === undefined ? undefined : { cause },
   )
 }

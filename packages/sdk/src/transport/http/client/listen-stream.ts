@@ -96,6 +96,7 @@ export class ListenStream implements RequestListener {
     this.#isReported = false
     this.#lostAt = undefined
     this.#opened(undefined)
+    if (!this.#session.config.recovers) this.#stream.resetAttempts()
     return 'chunks'
   }
 

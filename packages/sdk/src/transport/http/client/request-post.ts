@@ -96,6 +96,7 @@ export class RequestPost implements RequestListener {
     if (isEventStream(head)) {
       this.#stream ??= this.#createStream()
       this.#stream.begin()
+      if (!this.#session.config.recovers) this.#stream.resetAttempts()
       return 'chunks'
     }
     const type = mediaType(head)
@@ -105,7 +106,9 @@ export class RequestPost implements RequestListener {
     const { name } = this.#session.config
     throw new HttpError(`${this.method} (POST ${name}) was answered with ${describeBody(head.status, type)}`, {
       outcome: 'refused',
+      method: 'POST',
       status: head.status,
+      contentType: type,
     })
   }
 
@@ -242,6 +245,7 @@ export class RequestPost implements RequestListener {
     const attempt = stream.attempts
     const waitMs = stream.nextDelayMs(config.backoff)
     if (waitMs === undefined) return this.fail(this.#lostStream(error))
+    if (error && !config.recovers) this.#session.report(error)
     this.#cancelReconnect = config.schedule(() => this.#resume(stream), waitMs, attempt)
   }
 
@@ -266,6 +270,7 @@ export class RequestPost implements RequestListener {
     const problem = this.#problem === undefined ? '' : `. ${this.#problem}`
     return new HttpError(`${this.method} ${what}${problem}`, {
       outcome: this.#stream ? 'unknown' : 'refused',
+      method: 'POST',
       status: cause?.status,
       ...(cause && { cause }),
     })

@@ -60,6 +60,11 @@ export class ResumableStream {
     return this.#reader?.lastEventId ?? this.#firstId
   }
 
+  /** Starts to count attempts again, because the stream is open. */
+  resetAttempts(): void {
+    this.#attempts = 0
+  }
+
   /** How often the stream was reopened in a row without progress. */
   get attempts(): number {
     return this.#attempts
