@@ -65,7 +65,7 @@ export class LinkEngine implements Engine {
 }
 
 /** Serves a request of the peer and sends the reply. */
-function serve(exchange: Exchange, receiver: EngineReceiver): void {
+export function serve(exchange: Exchange, receiver: EngineReceiver): void {
   const settle = (result: ResultObject) => {
     exchange.handled()
     exchange.reply(result)
@@ -243,7 +243,8 @@ function isPromise(outcome: ResultObject | PromiseLike<ResultObject>): outcome i
   return typeof (outcome as { then?: unknown } | undefined)?.then === 'function'
 }
 
-function unknownResponse(response: object): Error {
+/** The error for a response to a request that was never sent. */
+export function unknownResponse(response: object): Error {
   return new Error(`Received a response for an unknown message ID: ${JSON.stringify(response)}`)
 }
 

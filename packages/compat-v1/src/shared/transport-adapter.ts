@@ -9,6 +9,13 @@ export interface AdaptedSendOptions extends SendOptions {
   readonly transportOptions?: TransportSendOptions | undefined
 }
 
+/** Requests are sent with all options, even if none is set. */
+const noOptions = {
+  relatedRequestId: undefined,
+  resumptionToken: undefined,
+  onresumptiontoken: undefined,
+} as unknown as TransportSendOptions
+
 /** Returns a transport that a link can use: Tenon's own as they are, others through an adapter. */
 export function toLinkTransport(transport: Transport): LinkTransport {
   return isNative(transport) ? (transport as unknown as LinkTransport) : new TransportAdapter(transport)
@@ -58,7 +65,7 @@ export class TransportAdapter implements LinkTransport {
   }
 
   sendRequest(text: string, { options }: OutgoingRequest): Promise<void> {
-    const { transportOptions } = (options ?? {}) as AdaptedSendOptions
+    const { transportOptions = noOptions } = (options ?? {}) as AdaptedSendOptions
     return this.inner.send(JSON.parse(text), transportOptions)
   }
 

@@ -106,8 +106,11 @@ async function initializeFirst(negotiation: Negotiation, link: Link, revision: R
 
 /** Whether an error says that the server does not know `initialize`, or only revisions without it. */
 function lacksHandshake(error: unknown): boolean {
-  const { rpcCode, data } = error instanceof HttpError ? rpcErrorIn(error) : ((error ?? {}) as Partial<PeerError>)
-  if (rpcCode === undefined) return error instanceof McpError && error.cause instanceof PeerError
+  const { cause } = (error ?? {}) as { cause?: unknown }
+  // A transport may have converted the error.
+  const http = [error, cause].find((each) => each instanceof HttpError)
+  const { rpcCode, data } = http ? rpcErrorIn(http) : ((error ?? {}) as Partial<PeerError>)
+  if (rpcCode === undefined) return error instanceof McpError && cause instanceof PeerError
   return rpcCode === ErrorCode.MethodNotFound || statelessErrors.has(rpcCode) || listsVersions(data)
 }
 

@@ -123,7 +123,7 @@ export interface HttpSendOptions extends SendOptions {
   headers?: Readonly<Record<string, string>> | undefined
   /** Called with the authorization context each time the request is sent. */
   onAuthorized?: ((context: string) => void) | undefined
-  /** Called when the server has accepted the request: the head of its response has arrived. */
+  /** Called when the server has accepted the request and answers with a stream. */
   onAccepted?: (() => void) | undefined
   /** Continues the stream of an interrupted request after this event, instead of sending the request. */
   resumptionToken?: string | undefined

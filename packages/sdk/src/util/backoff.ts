@@ -9,13 +9,16 @@ export interface Backoff {
   readonly growth: number
   /** How many retries to make before giving up. */
   readonly maxRetries: number
+  /** Whether the delay is a random part of its maximum, so that clients do not retry in unison. Default true. */
+  readonly jitter?: boolean | undefined
 }
 
 export const defaultBackoff: Backoff = { initialDelayMs: 200, maxDelayMs: 10_000, growth: 2, maxRetries: 5 }
 
-/** Returns a random delay up to the current maximum (full jitter), so that clients do not retry in unison. */
-export function backoffMs({ initialDelayMs, maxDelayMs, growth }: Backoff, attempt: number): number {
-  return random.fraction() * Math.min(maxDelayMs, initialDelayMs * growth ** attempt)
+/** Returns the delay before a retry: a random part of the current maximum (full jitter), or all of it. */
+export function backoffMs({ initialDelayMs, maxDelayMs, growth, jitter = true }: Backoff, attempt: number): number {
+  const maxMs = Math.min(maxDelayMs, initialDelayMs * growth ** attempt)
+  return jitter ? random.fraction() * maxMs : maxMs
 }
 
 /** The maximum delay of a timer. */

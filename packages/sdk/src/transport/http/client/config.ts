@@ -231,6 +231,7 @@ function readBackoff({ reconnect = {}, reconnectionOptions: other = {} }: HttpCl
     maxDelayMs: reconnect.maxDelayMs ?? other.maxReconnectionDelay ?? defaultBackoff.maxDelayMs,
     growth: reconnect.growth ?? other.reconnectionDelayGrowFactor ?? defaultBackoff.growth,
     maxRetries: reconnect.maxRetries ?? other.maxRetries ?? defaultBackoff.maxRetries,
+    jitter: reconnect.jitter,
   }
 }
 

@@ -92,8 +92,8 @@ export class RequestPost implements RequestListener {
   onSuccess(head: ResponseHead): BodyMode {
     this.#noteStatus(head.status)
     if (this.method === 'initialize' && !this.#stream) this.#session.sessionId = readSessionId(head)
-    this.#content.request.options?.onAccepted?.()
     if (isEventStream(head)) {
+      this.#content.request.options?.onAccepted?.()
       this.#stream ??= this.#createStream()
       this.#stream.begin()
       if (!this.#session.config.recovers) this.#stream.resetAttempts()

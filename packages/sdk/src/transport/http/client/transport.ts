@@ -40,7 +40,7 @@ export interface HttpMessageOptions {
   resumptionToken?: string | undefined
   /** Called with the id of each event on the stream of the request. */
   onresumptiontoken?: ((token: string) => void) | undefined
-  /** Called when the server has accepted the message: the head of its response has arrived. */
+  /** Called when the server has accepted a request and answers with a stream. */
   onAccepted?: (() => void) | undefined
 }
 

@@ -1,0 +1,211 @@
+import type { ResultObject } from 'tenon'
+import { type IncomingRequest, RevisionError, type ServerDescription, Client as TenonClient } from 'tenon/client'
+import type { Link } from 'tenon/jsonrpc'
+import type {
+  ClientCapabilities,
+  Implementation,
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+} from '../generated/protocol-types.ts'
+import { LATEST_PROTOCOL_VERSION } from '../shared/constants.ts'
+import {
+  type Engine,
+  type EngineCall,
+  type EngineReceiver,
+  type EngineReply,
+  type EngineRequestOptions,
+  noReply,
+} from '../shared/engine.ts'
+import { notifyOn, requestOn, sendOn, serve, unknownResponse } from '../shared/link-engine.ts'
+import { toMcpError } from '../shared/to-mcp-error.ts'
+import type { Transport, TransportSendOptions } from '../shared/transport.ts'
+import { toLinkTransport } from '../shared/transport-adapter.ts'
+import { requestStateless } from './stateless-requests.ts'
+
+/** How a client describes itself. Read when it connects. */
+export interface ClientIdentity {
+  readonly info: Implementation
+  readonly capabilities: ClientCapabilities
+}
+
+/** Options of one connection. */
+export interface EngineConnectOptions {
+  /** In milliseconds. */
+  readonly timeout: number
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * Carries the messages of a `Client` over a Tenon client, which negotiates the revision. Each connection has a Tenon client of
+ * its own, because programs connect one `Client` several times.
+ */
+export class ClientEngine implements Engine {
+  readonly checksParams = false
+  readonly checksResults = false
+  readonly #identity: () => ClientIdentity
+  #client: TenonClient | undefined
+  #options: EngineConnectOptions = { timeout: 60_000, signal: undefined }
+
+  constructor(identity: () => ClientIdentity) {
+    this.#identity = identity
+  }
+
+  /** What the server says about itself; undefined if the connection continues a session that began earlier. */
+  server: ServerDescription | undefined
+
+  /** Sets the options of the next connection. */
+  set connectOptions(options: EngineConnectOptions) {
+    this.#options = options
+  }
+
+  async connect(transport: Transport, receiver: EngineReceiver): Promise<void> {
+    const { timeout, signal } = this.#options
+    const client = this.#createClient(timeout)
+    listen(client, receiver)
+    this.#client = client
+    const known = sessionOf(transport)
+    try {
+      await client.connect(toLinkTransport(known ? withoutVersion(transport) : transport), { server: known, signal })
+    } catch (error) {
+      throw toConnectError(error, timeout)
+    }
+    this.server = known ? undefined : client.server
+    if (this.#isStateless) listenForChanges(client, receiver)
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.close()
+  }
+
+  async request(method: string, params: object | undefined, options: EngineRequestOptions): Promise<ResultObject> {
+    const client = this.#opened
+    if (!this.#isStateless || options.enqueue) return requestOn(linkOf(client), method, params, options)
+    try {
+      return await requestStateless(client, method, params, options)
+    } catch (error) {
+      throw toMcpError(error, options)
+    }
+  }
+
+  async notify(method: string, params: object | undefined, options: TransportSendOptions | undefined): Promise<void> {
+    await notifyOn(linkOf(this.#opened), method, params, options)
+  }
+
+  send(message: JSONRPCMessage, { relatedRequestId }: TransportSendOptions): Promise<void> {
+    return sendOn(linkOf(this.#opened), message, relatedRequestId)
+  }
+
+  receive(message: JSONRPCMessage): void {
+    linkOf(this.#opened).receive(message)
+  }
+
+  #createClient(connectTimeoutMs: number): TenonClient {
+    const { info, capabilities } = this.#identity()
+    return new TenonClient(info, {
+      capabilities: capabilities as never,
+      negotiation: 'handshake-first',
+      connectTimeoutMs,
+      raw: true,
+      recover: false,
+      cache: false,
+    })
+  }
+
+  get #opened(): TenonClient {
+    if (!this.#client) throw new Error('Not connected')
+    return this.#client
+  }
+
+  /** Whether the server has no handshake, so that it sends no requests and needs to be asked for notifications. */
+  get #isStateless(): boolean {
+    const { link } = this.#opened
+    return link !== undefined && this.#opened.revision > LATEST_PROTOCOL_VERSION
+  }
+}
+
+function linkOf({ link }: TenonClient): Link {
+  if (!link) throw new Error('Not connected')
+  return link
+}
+
+/** Passes everything that the server sends to the protocol. */
+function listen(client: TenonClient, receiver: EngineReceiver): void {
+  client.removeRequestHandler('ping')
+  client.setFallbackRequestHandler((params, request) => answer(request, params, receiver))
+  client.setFallbackNotificationHandler((notification) => receiver.notification(notification as JSONRPCNotification))
+  client.on('error', ({ error }) => receiver.error(error as Error))
+  client.on('unmatched', ({ response }) => receiver.error(unknownResponse(response)))
+  client.on('state', ({ state }) => {
+    if (state === 'closed') receiver.closed()
+  })
+}
+
+async function answer(request: IncomingRequest, params: object, receiver: EngineReceiver): Promise<unknown> {
+  const { exchange } = request
+  if (!exchange) return answerInput(request, params, receiver)
+  serve(exchange, receiver)
+  // The exchange has its response then.
+  await new Promise<void>((resolve) => exchange.onEnd(resolve))
+  return {}
+}
+
+let inputRequests = 0
+
+/** Answers a request that came in a result, as if it had come as a request. */
+async function answerInput({ method, signal }: IncomingRequest, params: object, receiver: EngineReceiver) {
+  const request = { jsonrpc: '2.0', id: `input-${++inputRequests}`, method, params } as JSONRPCRequest
+  const reply: EngineReply = await receiver.request(request, new InputCall(signal))
+  return reply === noReply ? {} : reply
+}
+
+class InputCall implements EngineCall {
+  readonly signal: AbortSignal
+  readonly sessionId = undefined
+  readonly authInfo = undefined
+  readonly requestInfo = undefined
+  readonly closeSSEStream = undefined
+  readonly closeStandaloneSSEStream = undefined
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal
+  }
+
+  get cancelled(): boolean {
+    return this.signal.aborted
+  }
+}
+
+/** A server of 2026-07-28 announces changes of its lists, and sends log messages, only to clients that asked for them. */
+function listenForChanges(client: TenonClient, receiver: EngineReceiver): void {
+  client.on('log', () => {})
+  const { tools, prompts, resources } = client.server.capabilities
+  const filter = {
+    ...(tools?.listChanged && { toolsListChanged: true }),
+    ...(prompts?.listChanged && { promptsListChanged: true }),
+    ...(resources?.listChanged && { resourcesListChanged: true }),
+  }
+  if (Object.keys(filter).length > 0) client.listen(filter).catch((error) => receiver.error(error))
+}
+
+/** A transport with a session id continues a session, which needs no handshake. */
+function sessionOf(transport: Transport): ServerDescription | undefined {
+  if (transport.sessionId === undefined) return undefined
+  return { revision: LATEST_PROTOCOL_VERSION, info: undefined, capabilities: {}, instructions: undefined }
+}
+
+/** The revision of a continued session is known to the program, not to the client. */
+function withoutVersion(transport: Transport): Transport {
+  return new Proxy(transport, {
+    get: (target, key) => {
+      const value = key === 'setProtocolVersion' ? undefined : Reflect.get(target, key, target)
+      return typeof value === 'function' && key !== 'constructor' ? value.bind(target) : value
+    },
+    set: (target, key, value) => Reflect.set(target, key, value, target),
+  })
+}
+
+function toConnectError(error: unknown, timeout: number): unknown {
+  if (error instanceof RevisionError) return new Error(`Server's protocol version is not supported: ${error.offered}`)
+  return toMcpError(error, { timeout })
+}

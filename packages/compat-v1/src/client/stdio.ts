@@ -1,0 +1,169 @@
+import type { IOType } from 'node:child_process'
+import { writeSync } from 'node:fs'
+import type { Stream, Writable } from 'node:stream'
+import { type Described, type KeepsOutput, StdioClientTransport as StdioTransport } from 'tenon/client'
+import { Fault, type RpcMessage } from 'tenon/jsonrpc'
+import type { Transport } from '../shared/transport.ts'
+import type { JSONRPCMessage } from '../types.ts'
+
+/** How to start a server process. */
+export type StdioServerParameters = {
+  /** The program to start. */
+  command: string
+  args?: string[]
+  /** Environment variables, added to those of `getDefaultEnvironment()`. */
+  env?: Record<string, string>
+  /** What to do with the stderr of the server, as for `child_process.spawn`. Default `inherit`. */
+  stderr?: IOType | Stream | number
+  /** The working directory. Default: that of this process. */
+  cwd?: string
+  /** The maximum size of a message in bytes. Default 10 MiB. */
+  maxBufferSize?: number
+}
+
+/** The environment variables that server processes inherit. */
+export const DEFAULT_INHERITED_ENV_VARS: string[] =
+  process.platform === 'win32'
+    ? [
+        'APPDATA',
+        'HOMEDRIVE',
+        'HOMEPATH',
+        'LOCALAPPDATA',
+        'PATH',
+        'PROCESSOR_ARCHITECTURE',
+        'SYSTEMDRIVE',
+        'SYSTEMROOT',
+        'TEMP',
+        'USERNAME',
+        'USERPROFILE',
+        'PROGRAMFILES',
+      ]
+    : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER']
+
+/** Returns the environment variables that server processes inherit. Shell functions are left out. */
+export function getDefaultEnvironment(): Record<string, string> {
+  const entries = DEFAULT_INHERITED_ENV_VARS.map((name) => [name, process.env[name]] as const)
+  const safe = entries.filter(([, value]) => value !== undefined && !value.startsWith('()'))
+  return Object.fromEntries(safe) as Record<string, string>
+}
+
+/** The client side of stdio: starts a server process and talks to it over its stdin and stdout. */
+export class StdioClientTransport implements Transport, Described, KeepsOutput {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  readonly #inner: StdioTransport
+  readonly #maxBytes: number
+  #isStarted = false
+  #isClosed = false
+
+  constructor(server: StdioServerParameters) {
+    const { command, args = [], env, cwd, stderr, maxBufferSize = 10 * 1024 * 1024 } = server
+    this.#maxBytes = maxBufferSize
+    this.#inner = new StdioTransport({
+      command,
+      args,
+      env: { ...getDefaultEnvironment(), ...env },
+      cwd,
+      stderr: toOutput(stderr),
+      maxMessageBytes: maxBufferSize,
+    })
+    this.#inner.onmessage = (message, _stream, kind) => this.#receive(message, kind)
+    this.#inner.onfault = (fault) => this.#refuseInput(fault)
+    this.#inner.onerror = (error) => this.onerror?.(error)
+    this.#inner.onclose = () => this.#ended()
+  }
+
+  /** Starts the server process. */
+  async start(): Promise<void> {
+    if (this.#isStarted) throw new Error(alreadyStarted)
+    this.#isStarted = true
+    try {
+      await this.#inner.start()
+    } catch (error) {
+      const cause = (error as Error).cause instanceof Error ? ((error as Error).cause as Error) : (error as Error)
+      this.onerror?.(cause)
+      throw cause
+    }
+  }
+
+  /** The stderr of the server, with `stderr: 'pipe'`. Available before the start. */
+  get stderr(): Stream | null {
+    return this.#inner.stderr
+  }
+
+  /** The id of the server process; null if it does not run. */
+  get pid(): number | null {
+    return this.#inner.pid ?? null
+  }
+
+  /** Ends the server process: closes its stdin and waits, then sends SIGTERM and SIGKILL. */
+  async close(): Promise<void> {
+    await this.#inner.close()
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.pid === null) throw new Error('Not connected')
+    this.#inner.send(message as RpcMessage)
+  }
+
+  /** @internal For clients on Tenon. */
+  sendText(text: string): void {
+    if (this.send === StdioClientTransport.prototype.send) this.#inner.sendText(text)
+    else this.send(JSON.parse(text)).catch((error) => this.onerror?.(error))
+  }
+
+  /** @internal For error messages of clients on Tenon. */
+  get lastStderr(): string {
+    return this.#inner.lastStderr
+  }
+
+  /** @internal For error messages of clients on Tenon. */
+  get strayOutput(): string {
+    return this.#inner.strayOutput
+  }
+
+  /** @internal */
+  get peerKey(): string {
+    return this.#inner.peerKey
+  }
+
+  /** @internal */
+  get address(): string {
+    return this.#inner.address
+  }
+
+  #receive(message: unknown, kind: unknown): void {
+    if (kind instanceof Fault) this.#refuse(kind)
+    else this.onmessage?.(message as JSONRPCMessage)
+  }
+
+  #refuseInput(fault: Fault): void {
+    // A message that is too long has no end in sight, so the connection ends.
+    if (!fault.message.startsWith('The message is longer than')) return this.#refuse(fault)
+    this.onerror?.(new Error(`ReadBuffer exceeded maximum size of ${this.#maxBytes} bytes`))
+    void this.close()
+  }
+
+  #refuse(fault: { readonly message: string }): void {
+    this.onerror?.(new Error(`Invalid message: ${fault.message}`))
+  }
+
+  #ended(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.onclose?.()
+  }
+}
+
+const alreadyStarted =
+  'StdioClientTransport already started! If using Client class, note that connect() calls start() automatically.'
+
+type Output = NonNullable<ConstructorParameters<typeof StdioTransport>[0]['stderr']>
+
+function toOutput(stderr: StdioServerParameters['stderr'] = 'inherit'): Output {
+  if (typeof stderr === 'number') return stderr === 2 ? 'inherit' : (text) => void writeSync(stderr, text)
+  if (stderr === 'overlapped' || stderr === 'pipe') return 'pipe'
+  if (stderr === 'inherit' || stderr === 'ignore') return stderr
+  return typeof stderr === 'object' && stderr !== null ? (stderr as Writable) : 'ignore'
+}
