@@ -9,14 +9,7 @@ import type {
   JSONRPCRequest,
 } from '../generated/protocol-types.ts'
 import { LATEST_PROTOCOL_VERSION } from '../shared/constants.ts'
-import {
-  type Engine,
-  type EngineCall,
-  type EngineReceiver,
-  type EngineReply,
-  type EngineRequestOptions,
-  noReply,
-} from '../shared/engine.ts'
+import type { Engine, EngineCall, EngineReceiver, EngineRequestOptions } from '../shared/engine.ts'
 import { notifyOn, requestOn, sendOn, serve, unknownResponse } from '../shared/link-engine.ts'
 import { toMcpError } from '../shared/to-mcp-error.ts'
 import type { Transport, TransportSendOptions } from '../shared/transport.ts'
@@ -153,10 +146,13 @@ async function answer(request: IncomingRequest, params: object, receiver: Engine
 let inputRequests = 0
 
 /** Answers a request that came in a result, as if it had come as a request. */
-async function answerInput({ method, signal }: IncomingRequest, params: object, receiver: EngineReceiver) {
+async function answerInput(
+  { method, signal }: IncomingRequest,
+  params: object,
+  receiver: EngineReceiver,
+): Promise<ResultObject> {
   const request = { jsonrpc: '2.0', id: `input-${++inputRequests}`, method, params } as JSONRPCRequest
-  const reply: EngineReply = await receiver.request(request, new InputCall(signal))
-  return reply === noReply ? {} : reply
+  return receiver.request(request, new InputCall(signal))
 }
 
 class InputCall implements EngineCall {
@@ -174,6 +170,8 @@ class InputCall implements EngineCall {
   get cancelled(): boolean {
     return this.signal.aborted
   }
+
+  end(): void {}
 }
 
 /** A server of 2026-07-28 announces changes of its lists, and sends log messages, only to clients that asked for them. */

@@ -53,6 +53,7 @@ export class SSEClientTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
+  // biome-ignore lint/correctness/noUnusedPrivateClassMembers: programs read it.
   private readonly _url: URL
   readonly #inner: SseTransport
   readonly #auth: ProviderAuth | undefined

@@ -68,6 +68,7 @@ export class StreamableHTTPClientTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
+  // biome-ignore lint/correctness/noUnusedPrivateClassMembers: programs read it.
   private readonly _url: URL
   private readonly _reconnectionOptions: StreamableHTTPReconnectionOptions
   readonly #inner: HttpTransport
