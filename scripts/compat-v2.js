@@ -5,6 +5,7 @@
 //   TENON_V2_SOURCE=../typescript-sdk npm run compat:v2                              # test/e2e and test/integration
 //   TENON_V2_SOURCE=../typescript-sdk npm run compat:v2 -- test/e2e/scenarios/tools.test.ts
 //   TENON_V2_SOURCE=../typescript-sdk npm run compat:v2 -- --examples [story ...]     # the examples, one process per side
+//   ... --only=client,node: with the published packages for the others
 //   ... --baseline: with the published packages instead of ours; --verbose: all output; --full: whole failure messages
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -17,6 +18,10 @@ const args = process.argv.slice(2)
 const isBaseline = args.includes('--baseline')
 const isVerbose = args.includes('--verbose')
 const isFull = args.includes('--full')
+const only = args
+  .find((arg) => arg.startsWith('--only='))
+  ?.slice('--only='.length)
+  .split(',')
 const names = args.filter((arg) => !arg.startsWith('--'))
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
@@ -39,8 +44,11 @@ function install() {
   const installed = join(home, 'node_modules/.package-lock.json')
   const lock = join(home, 'package-lock.json')
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: home, stdio: 'inherit' })
-  if (status !== 0) fail('npm ci failed')
+  const { status } = spawnSync('npm', ['install', '--no-save', '--no-audit', '--no-fund'], {
+    cwd: home,
+    stdio: 'inherit',
+  })
+  if (status !== 0) fail('npm install failed')
 }
 
 function copySources() {
@@ -64,7 +72,7 @@ function linkPackages() {
   link('@modelcontextprotocol/core-internal', join(work, 'core-internal'))
   cpSync(join(home, 'core-internal'), join(work, 'core-internal'), { recursive: true })
   if (isBaseline) return
-  for (const name of ['server', 'client', 'node', 'express', 'hono'])
+  for (const name of only ?? ['server', 'client', 'node', 'express', 'hono'])
     link(`@modelcontextprotocol/${name}`, join(repository, `packages/compat-v2-${name}`))
 }
 

@@ -117,6 +117,14 @@ export function mirrorArguments(mirrored: readonly MirroredArgument[], args: unk
   return headers
 }
 
+/**
+ * Returns the HTTP headers that a call of a tool has to carry because of `x-mcp-header` in the tool's input schema (2026-07-28).
+ * `Client` adds them itself; use this if you send requests in another way.
+ */
+export function toolHeaders(inputSchema: unknown, args: unknown): Record<string, string> {
+  return mirrorArguments(findMirroredArguments(inputSchema), args)
+}
+
 /** Describes what is wrong with the headers of a call, or returns undefined. */
 export function mirroredArgumentsProblem(
   mirrored: readonly MirroredArgument[],

@@ -1,0 +1,257 @@
+import { type Backoff, HttpError, StreamableHTTPClientTransport as HttpTransport } from 'tenon/client'
+import { classify, Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
+import type { FetchLike, Transport, TransportSendOptions } from '../core/transport.ts'
+import type { JSONRPCMessage } from '../core/types.ts'
+import { HttpAuth } from './http-auth.ts'
+import { createHttpFetch } from './http-fetch.ts'
+import type { AuthProvider, OAuthClientProvider } from './oauth/provider.ts'
+import { toHttpError } from './to-sdk-error.ts'
+
+/** Where a stream begins. */
+export interface StartSSEOptions {
+  /** The event after which the stream begins. */
+  resumptionToken?: string
+  /** Called with the id of each event. */
+  onresumptiontoken?: (token: string) => void
+  /** The id of the request that a replayed response belongs to. */
+  replayMessageId?: string | number
+}
+
+/** How often and when broken streams are opened again. */
+export interface StreamableHTTPReconnectionOptions {
+  /** In milliseconds. Default 30,000. */
+  maxReconnectionDelay: number
+  /** In milliseconds. Default 1,000. */
+  initialReconnectionDelay: number
+  /** Default 1.5. */
+  reconnectionDelayGrowFactor: number
+  /** Default 2. */
+  maxRetries: number
+}
+
+/** Calls `reconnect` after a delay. The function that it returns, if any, cancels that. */
+// biome-ignore lint/suspicious/noConfusingVoidType: programs pass functions that return nothing
+export type ReconnectionScheduler = (reconnect: () => void, delay: number, attemptCount: number) => (() => void) | void
+
+/** Options of a `StreamableHTTPClientTransport`. */
+export type StreamableHTTPClientTransportOptions = {
+  /** Gets tokens. */
+  authProvider?: AuthProvider | OAuthClientProvider
+  /** Accepts metadata of authorization servers that names another issuer. */
+  skipIssuerMetadataValidation?: boolean
+  /** Options for every request. */
+  requestInit?: RequestInit
+  /** Sends all requests. Default: the global `fetch`. */
+  fetch?: FetchLike
+  /** How often and when broken streams are opened again. */
+  reconnectionOptions?: StreamableHTTPReconnectionOptions
+  /** Schedules attempts to open a stream again. Default: timers. */
+  reconnectionScheduler?: ReconnectionScheduler
+  /** The id of a session to continue. `Client` then sends no `initialize`. */
+  sessionId?: string
+  /** The revision of that session. */
+  protocolVersion?: string
+  /** What to do if the server asks for more scopes. Default `reauthorize`. */
+  onInsufficientScope?: 'reauthorize' | 'throw'
+  /** How often to ask for more scopes during one request. Default 1. */
+  maxStepUpRetries?: number
+}
+
+const defaultReconnection: StreamableHTTPReconnectionOptions = {
+  initialReconnectionDelay: 1_000,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: 2,
+}
+
+/** Headers that the transport sets. Options of a message must not replace them. */
+const reservedHeaders = new Set([
+  'authorization',
+  'content-type',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'mcp-session-id',
+])
+
+/** The client side of Streamable HTTP. */
+export class StreamableHTTPClientTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: NonNullable<Transport['onmessage']>
+  readonly hasPerRequestStream = true
+  readonly #inner: HttpTransport
+  readonly #auth: HttpAuth
+  readonly #maxRetries: number
+  readonly #firstVersion: string | undefined
+  #started: Promise<void> | undefined
+  #isStarted = false
+
+  constructor(url: URL, options: StreamableHTTPClientTransportOptions = {}) {
+    const { requestInit, fetch, sessionId, reconnectionOptions = defaultReconnection, authProvider } = options
+    this.#maxRetries = reconnectionOptions.maxRetries
+    this.#firstVersion = options.protocolVersion
+    this.#auth = new HttpAuth({
+      url,
+      provider: authProvider,
+      fetch,
+      requestInit,
+      skipIssuerMetadataValidation: options.skipIssuerMetadataValidation,
+      onInsufficientScope: options.onInsufficientScope ?? 'reauthorize',
+      maxStepUpRetries: Math.max(0, options.maxStepUpRetries ?? 1),
+    })
+    this.#inner = new HttpTransport(url, {
+      auth: this.#auth,
+      requestInit: requestInit as never,
+      fetch: createHttpFetch(fetch),
+      reconnect: toBackoff(reconnectionOptions),
+      reconnectionScheduler: options.reconnectionScheduler,
+      recover: false,
+      terminateOnClose: false,
+      sessionId,
+    })
+    this.#inner.onmessage = (message) => this.#receive(message)
+    this.#inner.onerror = (error) => this.#report(error)
+    this.#inner.onclose = () => this.onclose?.()
+  }
+
+  /** Starts the transport. No request is sent yet. */
+  async start(): Promise<void> {
+    if (this.#isStarted) throw new Error(alreadyStarted)
+    this.#isStarted = true
+    await this.#open()
+  }
+
+  /** Exchanges the code, or the parameters of the redirect, that the user came back with. Then connect again. */
+  finishAuth(callbackParams: URLSearchParams): Promise<void>
+  finishAuth(authorizationCode: string, iss?: string): Promise<void>
+  async finishAuth(codeOrParams: string | URLSearchParams, iss?: string): Promise<void> {
+    await this.#auth.finish(codeOrParams, iss)
+  }
+
+  /** Ends all requests. The session on the server stays open: see `terminateSession`. */
+  async close(): Promise<void> {
+    if (this.#started) await this.#inner.close()
+    else this.onclose?.()
+  }
+
+  /** Sends a message, or several. */
+  async send(message: JSONRPCMessage | JSONRPCMessage[], options: TransportSendOptions = {}): Promise<void> {
+    await this.#open()
+    const { requestSignal, onRequestStreamEnd, resumptionToken, onresumptiontoken } = options
+    const headers = ownHeaders(options.headers)
+    const isRequest = !Array.isArray(message) && 'method' in message && 'id' in message
+    if (requestSignal?.aborted) return
+    const onAbort = () => isRequest && this.#inner.cancelRequest(message.id as number)
+    requestSignal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      const sendOptions = { resumptionToken, onresumptiontoken, ...(headers && { headers }) }
+      await this.#inner.send(message as RpcMessage | RpcMessage[], sendOptions)
+      if (isRequest) onRequestStreamEnd?.()
+    } catch (error) {
+      if (requestSignal?.aborted) return
+      throw this.#report(error)
+    } finally {
+      requestSignal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId
+  }
+
+  /** Asks the server to end the session. */
+  async terminateSession(): Promise<void> {
+    if (!this.sessionId) return
+    await this.#open()
+    try {
+      await this.#inner.terminateSession()
+    } catch (error) {
+      throw this.#report(error)
+    }
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion(version)
+  }
+
+  get protocolVersion(): string | undefined {
+    return this.#inner.protocolVersion ?? this.#firstVersion
+  }
+
+  /** Opens a stream that continues after an event. */
+  async resumeStream(
+    lastEventId: string,
+    options: { onresumptiontoken?: (token: string) => void } = {},
+  ): Promise<void> {
+    await this.#open()
+    try {
+      await this.#inner.resumeStream(lastEventId, options)
+    } catch (error) {
+      // A server without this stream answers 405.
+      if (!(error instanceof HttpError) || error.status !== 405) throw toHttpError(error as HttpError, this.#maxRetries)
+    }
+  }
+
+  /** @internal Sends a request of a link. Rejects if no response will arrive. */
+  async sendRequest(text: string, request: OutgoingRequest): Promise<void> {
+    const { send } = (request.options ?? {}) as { send?: TransportSendOptions }
+    if (this.send !== StreamableHTTPClientTransport.prototype.send) return this.send(JSON.parse(text), send)
+    await this.#open()
+    const headers = ownHeaders(send?.headers)
+    const { resumptionToken, onresumptiontoken } = send ?? {}
+    const options = { ...request.options, headers, resumptionToken, onresumptiontoken }
+    try {
+      await this.#inner.sendRequest(text, { ...request, options })
+    } catch (error) {
+      throw this.#report(error)
+    }
+  }
+
+  /** @internal Cancels a request of a link by closing its stream, if its revision has that. */
+  cancelRequest(id: number): boolean {
+    return this.#inner.cancelRequest(id)
+  }
+
+  #open(): Promise<void> {
+    this.#started ??= this.#start()
+    return this.#started
+  }
+
+  async #start(): Promise<void> {
+    await this.#inner.start()
+    if (this.#firstVersion !== undefined) this.#inner.setProtocolVersion(this.#firstVersion)
+  }
+
+  #receive(message: unknown): void {
+    for (const each of Array.isArray(message) ? message : [message]) {
+      const kind = classify(each)
+      if (kind instanceof Fault) this.onerror?.(new Error(`Invalid message: ${kind.message}`))
+      else this.onmessage?.(each as JSONRPCMessage)
+    }
+  }
+
+  #report(error: unknown): Error {
+    const converted = error instanceof HttpError ? toHttpError(error, this.#maxRetries) : (error as Error)
+    this.onerror?.(converted)
+    return converted
+  }
+}
+
+const alreadyStarted =
+  'StreamableHTTPClientTransport already started! If using Client class, note that connect() calls start() automatically.'
+
+/** Without the first attempt, which counts as a retry in the official packages. */
+function toBackoff(options: StreamableHTTPReconnectionOptions): Partial<Backoff> {
+  return {
+    initialDelayMs: options.initialReconnectionDelay,
+    maxDelayMs: options.maxReconnectionDelay,
+    growth: options.reconnectionDelayGrowFactor,
+    maxRetries: options.maxRetries - 1,
+  }
+}
+
+function ownHeaders(headers: TransportSendOptions['headers']): Record<string, string> | undefined {
+  if (!headers) return undefined
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !reservedHeaders.has(name.toLowerCase())))
+}
