@@ -1,10 +1,6 @@
 export { startAuthorization } from '@tenon/compat-v1/client/oauth/authorization-request.js'
 export { extractResourceMetadataUrl } from '@tenon/compat-v1/client/oauth/challenge.js'
-export {
-  applyClientAuthentication,
-  type ClientAuthMethod,
-  selectClientAuthMethod,
-} from '@tenon/compat-v1/client/oauth/client-authentication.js'
+export { type ClientAuthMethod, selectClientAuthMethod } from '@tenon/compat-v1/client/oauth/client-authentication.js'
 export { isHttpsUrl } from '@tenon/compat-v1/client/oauth/registration.js'
 export { selectResourceURL } from '@tenon/compat-v1/client/oauth/resource.js'
 export { prepareAuthorizationCodeRequest } from '@tenon/compat-v1/client/oauth/token-request.js'
@@ -16,8 +12,7 @@ export {
   RegistrationRejectedError,
   UnauthorizedError,
 } from './authErrors.ts'
-export { adaptOAuthProvider, handleOAuthUnauthorized, isOAuthClientProvider } from './oauth/auth-provider.ts'
-export { resolveAuthorizationCallbackParams, validateAuthorizationResponseIssuer } from './oauth/callback.ts'
+export { validateAuthorizationResponseIssuer } from './oauth/callback.ts'
 export { extractWWWAuthenticateParams } from './oauth/challenge.ts'
 export {
   discoverAuthorizationServerMetadata,
@@ -27,7 +22,6 @@ export {
 } from './oauth/discovery.ts'
 export { parseErrorResponse } from './oauth/error-response.ts'
 export { auth } from './oauth/flow.ts'
-export { discardIfIssuerMismatch } from './oauth/issuer-binding.ts'
 export type {
   AddClientAuthentication,
   AuthOptions,
@@ -40,11 +34,10 @@ export type {
   UnauthorizedContext,
 } from './oauth/provider.ts'
 export { registerClient, resolveClientMetadata, validateClientMetadataUrl } from './oauth/registration.ts'
-export { computeScopeUnion, determineScope, isStrictScopeSuperset } from './oauth/scopes.ts'
+export { computeScopeUnion, isStrictScopeSuperset } from './oauth/scopes.ts'
 export {
   assertSecureTokenEndpoint,
   exchangeAuthorization,
-  executeTokenRequest,
   fetchToken,
   refreshAuthorization,
 } from './oauth/tokens.ts'

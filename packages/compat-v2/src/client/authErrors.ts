@@ -1,6 +1,5 @@
+import { type AnyClass, isInstanceOf } from './oauth/is-instance-of.ts'
 import type { OAuthClientMetadata } from './oauth/schemas.ts'
-
-type AnyClass = abstract new (...args: never[]) => unknown
 
 /** The base class of errors that end an authorization, other than error responses of the authorization server. */
 export class OAuthClientFlowError extends Error {
@@ -14,14 +13,6 @@ export class OAuthClientFlowError extends Error {
     super(message)
     this.name = new.target.name
   }
-}
-
-/** The body of a static `isInstance`. Throws if it was called without its class. */
-export function isInstanceOf<T extends AnyClass>(Class: T, value: unknown): value is InstanceType<T> {
-  if (typeof Class !== 'function') {
-    throw new TypeError('isInstance must be called on the class: (value) => OAuthClientFlowError.isInstance(value)')
-  }
-  return value instanceof Class
 }
 
 /**

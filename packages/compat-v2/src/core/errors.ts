@@ -223,6 +223,8 @@ export const OAuthErrorCode = {
   InvalidRedirectUri: 'invalid_redirect_uri',
   InsufficientScope: 'insufficient_scope',
   InvalidTarget: 'invalid_target',
+  InvalidDpopProof: 'invalid_dpop_proof',
+  UseDpopNonce: 'use_dpop_nonce',
 } as const
 export type OAuthErrorCode = (typeof OAuthErrorCode)[keyof typeof OAuthErrorCode]
 

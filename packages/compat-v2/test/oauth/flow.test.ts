@@ -7,7 +7,6 @@ import {
   discoverAuthorizationServerMetadata,
   type OAuthClientProvider,
   type OAuthDiscoveryState,
-  resolveAuthorizationCallbackParams,
 } from '../../src/client/auth.ts'
 import {
   AuthorizationServerMismatchError,
@@ -19,6 +18,7 @@ import { ClientCredentialsProvider, CrossAppAccessProvider } from '../../src/cli
 import { discoverAndRequestJwtAuthGrant } from '../../src/client/crossAppAccess.ts'
 import { DpopSession } from '../../src/client/dpop.ts'
 import { withOAuth } from '../../src/client/middleware.ts'
+import { resolveAuthorizationCallbackParams } from '../../src/client/oauth/callback.ts'
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '../../src/client/oauth/schemas.ts'
 import { exchangeAuthorization } from '../../src/client/oauth/tokens.ts'
 

@@ -43,11 +43,11 @@ export async function auth(provider: OAuthClientProvider, options: AuthOptions):
 
 function rejectedCredentials({ code }: OAuthError): readonly ('client' | 'tokens')[] | undefined {
   switch (code) {
-    case 'invalid_client':
-    case 'unauthorized_client':
+    case OAuthErrorCode.InvalidClient:
+    case OAuthErrorCode.UnauthorizedClient:
       return ['client', 'tokens']
-    case 'invalid_grant':
-    case 'invalid_dpop_proof':
+    case OAuthErrorCode.InvalidGrant:
+    case OAuthErrorCode.InvalidDpopProof:
       return ['tokens']
     default:
       return undefined

@@ -7,6 +7,7 @@ import {
 } from '@tenon/compat-v1/client/oauth/token-request.js'
 import { prepareGrant } from '@tenon/compat-v1/client/oauth/tokens.js'
 import type { FetchLike } from '@tenon/compat-v1/shared/transport.js'
+import { OAuthErrorCode } from '../../core/errors.ts'
 import { AuthorizationServerMismatchError, InsecureTokenEndpointError } from '../authErrors.ts'
 import type { DpopSession } from '../dpop.ts'
 import { checkCallbackIssuer } from './callback.ts'
@@ -67,7 +68,7 @@ async function requiresNonce(response: Response): Promise<boolean> {
     .clone()
     .json()
     .catch(() => undefined)
-  return (body as { error?: unknown } | undefined)?.error === 'use_dpop_nonce'
+  return (body as { error?: unknown } | undefined)?.error === OAuthErrorCode.UseDpopNonce
 }
 
 async function readTokenResponse(response: Response): Promise<OAuthTokens> {
