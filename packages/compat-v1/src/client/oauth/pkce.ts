@@ -7,8 +7,17 @@ export interface PkcePair {
 /** Creates a random code verifier and its challenge (RFC 7636, 4.1 and 4.2). */
 export default async function createPkcePair(): Promise<PkcePair> {
   const code_verifier = toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(code_verifier))
-  return { code_verifier, code_challenge: toBase64Url(new Uint8Array(digest)) }
+  return { code_verifier, code_challenge: await challengeOf(code_verifier) }
+}
+
+/** Whether a challenge belongs to a code verifier (RFC 7636, 4.6). */
+export async function verifyChallenge(codeVerifier: string, expectedChallenge: string): Promise<boolean> {
+  return (await challengeOf(codeVerifier)) === expectedChallenge
+}
+
+async function challengeOf(verifier: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  return toBase64Url(new Uint8Array(digest))
 }
 
 function toBase64Url(bytes: Uint8Array): string {

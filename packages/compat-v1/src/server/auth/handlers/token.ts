@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import cors from 'cors'
 import express, { type RequestHandler } from 'express'
+import { verifyChallenge } from '../../../client/oauth/pkce.ts'
 import type { OAuthClientInformationFull, OAuthTokens } from '../../../shared/auth.ts'
 import { answering, type EndpointRateLimit, limitRate } from '../endpoint.ts'
 import { InvalidGrantError, UnsupportedGrantTypeError } from '../errors.ts'
@@ -58,7 +58,8 @@ async function exchangeCode(
   const isCheckedElsewhere = provider.skipLocalPkceValidation
   if (!isCheckedElsewhere) {
     const challenge = await provider.challengeForAuthorizationCode(client, code)
-    if (!matches(verifier, challenge)) throw new InvalidGrantError('code_verifier does not match the challenge')
+    const isValid = await verifyChallenge(verifier, challenge)
+    if (!isValid) throw new InvalidGrantError('code_verifier does not match the challenge')
   }
   const passedOn = isCheckedElsewhere ? verifier : undefined
   return provider.exchangeAuthorizationCode(client, code, passedOn, redirectUri, resource)
@@ -72,11 +73,4 @@ function refresh(
   const token = params.required('refresh_token')
   const scopes = params.optional('scope')?.split(' ')
   return provider.exchangeRefreshToken(client, token, scopes, params.url('resource'))
-}
-
-/** RFC 7636: the challenge is the SHA-256 digest of the verifier. */
-function matches(verifier: string, challenge: string): boolean {
-  const expected = Buffer.from(challenge)
-  const actual = Buffer.from(createHash('sha256').update(verifier).digest('base64url'))
-  return actual.length === expected.length && timingSafeEqual(actual, expected)
 }
