@@ -36,6 +36,12 @@ const replacedMethods = ['initialize', 'ping', 'logging/setLevel', 'resources/su
 const noLimits = { toolCalls: false, completions: false, taskRequests: false } as const
 
 /**
+ * The request that runs, on revisions where only requests have a way to the client. Others do not enter it. There is one for all
+ * servers, because Node.js copies every storage that was ever used to every new promise.
+ */
+const runningCall = new AsyncLocalStorage<{ readonly engine: ServerEngine; readonly call: StatelessCall }>()
+
+/**
  * Carries the messages of a `Server` over a Tenon server, which answers every revision. Handlers run as they do on SDK 1.x. On
  * revisions without a handshake their questions end the request, and they run again with the answers.
  */
@@ -43,8 +49,6 @@ export class ServerEngine implements Engine {
   readonly checksParams = true
   readonly checksResults = false
   readonly #tenon: TenonServer
-  /** The request that runs, on revisions where only requests have a way to the client. Others do not enter it. */
-  readonly #running = new AsyncLocalStorage<StatelessCall>()
   #receiver: EngineReceiver | undefined
   #link: Link | undefined
   #isStateless = false
@@ -71,7 +75,8 @@ export class ServerEngine implements Engine {
 
   /** The request that runs now, on a revision without a handshake. */
   get running(): StatelessCall | undefined {
-    return this.#running.getStore()
+    const running = runningCall.getStore()
+    return running?.engine === this ? running.call : undefined
   }
 
   registerCapabilities(capabilities: ServerCapabilities): void {
@@ -121,7 +126,9 @@ export class ServerEngine implements Engine {
     this.#isStateless = true
     const call = new StatelessCall(ctx)
     try {
-      return await this.#running.run(call, () => this.#receiver!.request(request as JSONRPCRequest, call))
+      return await runningCall.run({ engine: this, call }, () =>
+        this.#receiver!.request(request as JSONRPCRequest, call),
+      )
     } catch (error) {
       throw error instanceof UrlElicitationRequiredError ? new TenonUrlError(error.elicitations, error.message) : error
     }
