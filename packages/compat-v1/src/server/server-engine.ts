@@ -51,7 +51,6 @@ export class ServerEngine implements Engine {
   readonly #tenon: TenonServer
   #receiver: EngineReceiver | undefined
   #link: Link | undefined
-  #isStateless = false
 
   constructor(info: Implementation, instructions: string | undefined) {
     this.#tenon = new TenonServer(withNames(info), {
@@ -105,7 +104,7 @@ export class ServerEngine implements Engine {
     const isChange = changes.has(method)
     if (call instanceof StatelessCall && !isChange) return call.notify(method, params)
     const link = this.#linkTo(call, options?.relatedRequestId)
-    if (isChange && this.#isStateless && !this.#tenon.callerOf(link)) return this.#announce(method, params)
+    if (isChange && link.isStateless && !this.#tenon.callerOf(link)) return this.#announce(method, params)
     await notifyOn(link, method, params, withoutCall(options))
   }
 
@@ -123,7 +122,6 @@ export class ServerEngine implements Engine {
   }
 
   async #serveStateless(request: RpcRequest, ctx: Context): Promise<ResultObject> {
-    this.#isStateless = true
     const call = new StatelessCall(ctx)
     try {
       return await runningCall.run({ engine: this, call }, () =>

@@ -79,6 +79,8 @@ export class Link {
   batching = false
   /** Set by an era: whether an error about an unreadable request has no id (2025-11-25 on) or `id: null`. */
   omitsUnknownId = true
+  /** Set by an era: whether this peer sends requests that describe their sender, and so has no session. */
+  isStateless = false
   /** What an era remembers about this peer. */
   session: unknown
   /** The id of our first request. */

@@ -55,6 +55,7 @@ export class StatelessServer implements ServerEra {
     const revision = this.#revisions.get(version)
     if (!revision) throw unsupportedVersion(version, this.#definition.revisions)
     checkCallerMeta(meta)
+    exchange.link.isStateless = true
     const logLevel = meta[metaKeys.logLevel]
     return {
       revision: revision.id,
