@@ -24,7 +24,7 @@ import {
   relatedCall,
 } from '../shared/engine.ts'
 import { UrlElicitationRequiredError } from '../shared/errors.ts'
-import { ExchangeCall, notifyOn, requestOn, sendOn, toErrorBody } from '../shared/link-engine.ts'
+import { ExchangeCall, notifyOn, requestOn, sendOn, toErrorBody, unknownResponse } from '../shared/link-engine.ts'
 import type { Transport, TransportSendOptions } from '../shared/transport.ts'
 import { toLinkTransport } from '../shared/transport-adapter.ts'
 import { StatelessCall } from './stateless-call.ts'
@@ -49,6 +49,8 @@ export class ServerEngine implements Engine {
   readonly checksParams = true
   readonly checksResults = false
   readonly #tenon: TenonServer
+  /** Methods whose handler has a schema of its own. */
+  readonly #unchecked = new Set<string>()
   #receiver: EngineReceiver | undefined
   #link: Link | undefined
 
@@ -62,12 +64,15 @@ export class ServerEngine implements Engine {
       stateKey: processStateKey,
       mapError: toProtocolError,
       onClosed: (link) => this.#closed(link),
+      onUnmatched: (response) => this.#receiver?.error(unknownResponse(response)),
       onError: (error) => this.#receiver?.error(error as Error),
     })
     const serve = (request: RpcRequest, ctx: Context) => this.#serve(request, ctx)
-    this.#tenon.setFallbackRequestHandler(serve)
+    const checksParams = (method: string) => !this.#unchecked.has(method)
+    this.#tenon.setFallbackRequestHandler(serve, { checksParams })
     for (const method of replacedMethods) {
-      this.#tenon.setRequestHandler(method, (_params, ctx) => serve(ctx.exchange!.request, ctx), { replace: true })
+      const handler = (_params: unknown, ctx: Context) => serve(ctx.exchange!.request, ctx)
+      this.#tenon.setRequestHandler(method, handler, { replace: true, checksParams })
     }
     this.#tenon.setFallbackNotificationHandler((notification) => this.#notified(notification))
   }
@@ -80,6 +85,11 @@ export class ServerEngine implements Engine {
 
   registerCapabilities(capabilities: ServerCapabilities): void {
     this.#tenon.registerCapabilities(capabilities as never)
+  }
+
+  setChecked(method: string, isChecked: boolean): void {
+    if (isChecked) this.#unchecked.delete(method)
+    else this.#unchecked.add(method)
   }
 
   async connect(transport: Transport, receiver: EngineReceiver): Promise<void> {

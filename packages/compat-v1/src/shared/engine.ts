@@ -18,6 +18,8 @@ export interface Engine {
   receive(message: JSONRPCMessage): void
   /** Whether the params of received requests were checked already, so that the schemas of `types.js` need not run. */
   readonly checksParams: boolean
+  /** Sets whether the params of a method are checked before `receiver` gets the request. Default: they are. */
+  setChecked?(method: string, isChecked: boolean): void
   /** Whether the results of sent requests were checked already, so that the schemas of `types.js` need not run. */
   readonly checksResults: boolean
 }

@@ -116,6 +116,7 @@ function toSendOptions(link: Link, options: EngineRequestOptions): AdaptedSendOp
     maxTotalTimeoutMs: maxTotalTimeout ?? 0,
     resetTimeoutOnProgress: options.resetTimeoutOnProgress ?? false,
     onProgress: options.onprogress,
+    describeReason: String,
     onSent: options.onSent,
     stream: enqueue ? new QueueStream(enqueue, link) : nativeStream(link, relatedRequestId),
     transportOptions: { relatedRequestId, resumptionToken, onresumptiontoken } as TransportSendOptions,

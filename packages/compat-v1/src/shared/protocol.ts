@@ -1,5 +1,11 @@
 import type { ResultObject } from 'tenon'
-import type { CreateTaskOptions, QueuedMessage, TaskMessageQueue, TaskStore } from '../experimental/tasks/interfaces.ts'
+import {
+  type CreateTaskOptions,
+  isTerminal,
+  type QueuedMessage,
+  type TaskMessageQueue,
+  type TaskStore,
+} from '../experimental/tasks/interfaces.ts'
 import type {
   CancelTaskResult,
   ClientCapabilities,
@@ -424,7 +430,9 @@ export abstract class Protocol<
   ): void {
     const method = methodOf(requestSchema)
     this.assertRequestHandlerCapability(method)
-    if (this.#engine.checksParams && isProtocolSchema(requestSchema)) this._setHandler(method, handler as never)
+    const isChecked = this.#engine.checksParams && isProtocolSchema(requestSchema)
+    this.#engine.setChecked?.(method, isChecked)
+    if (isChecked) this._setHandler(method, handler as never)
     else this.#setCheckedHandler(method, requestSchema, handler as never)
   }
 
@@ -532,6 +540,7 @@ export abstract class Protocol<
 
   #notified(notification: JSONRPCNotification): void {
     if (notification.method === 'notifications/progress') this.#progressed(notification)
+    else if (notification.method === 'notifications/tasks/status') this.#taskChanged(notification)
     const handler = this._notificationHandlers.get(notification.method) ?? this.fallbackNotificationHandler
     if (!handler) return
     Promise.resolve()
@@ -543,6 +552,11 @@ export abstract class Protocol<
   #progressed({ params = {} }: JSONRPCNotification): void {
     const { progressToken, ...progress } = params
     this.#taskProgress.get(progressToken)?.(progress as unknown as Progress)
+  }
+
+  #taskChanged({ params = {} }: JSONRPCNotification): void {
+    const { taskId, status } = params as Partial<Task>
+    if (taskId !== undefined && status !== undefined && isTerminal(status)) this.#endProgress(taskId)
   }
 
   #closed(): void {

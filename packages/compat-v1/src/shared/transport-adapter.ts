@@ -2,6 +2,7 @@ import type { LinkTransport, OutgoingRequest, ReplyStream, RpcMessage, SendOptio
 import type { JSONRPCMessage, RequestId } from '../generated/protocol-types.ts'
 import type { AuthInfo } from '../server/auth/types.ts'
 import type { MessageExtraInfo, RequestInfo } from '../types.ts'
+import { isPlainObject } from './guards.ts'
 import type { Transport, TransportSendOptions } from './transport.ts'
 
 /** Options of a request on a link, with those that only transports of SDK 1.x take. */
@@ -83,7 +84,7 @@ export class TransportAdapter implements LinkTransport {
   }
 
   #streamOf(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): ReplyStream | undefined {
-    return 'method' in message && 'id' in message ? new RelatedStream(this, message.id, extra) : undefined
+    return isPlainObject(message) && 'method' in message && 'id' in message ? new RelatedStream(this, message.id, extra) : undefined
   }
 }
 

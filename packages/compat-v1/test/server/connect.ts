@@ -1,7 +1,7 @@
 import { revisionIds } from 'tenon'
-import { type Client, connect, type ConnectOptions, InMemoryTransport } from 'tenon/client'
-import type { McpServer } from '../../src/server/mcp.ts'
+import { type Client, type ConnectOptions, connect, InMemoryTransport } from 'tenon/client'
 import type { Server } from '../../src/server/index.ts'
+import type { McpServer } from '../../src/server/mcp.ts'
 import type { Transport } from '../../src/shared/transport.ts'
 
 export { revisionIds }

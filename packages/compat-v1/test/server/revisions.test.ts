@@ -36,7 +36,9 @@ describe.each(revisionIds)('a server of SDK 1.x and a client of %s', (revision) 
     const server = new McpServer({ name: 'demo', version: '1.0.0' })
     server.resource('note', 'note://one', (uri) => ({ contents: [{ uri: uri.href, text: 'one' }] }))
     const template = new ResourceTemplate('user://{id}', { list: undefined })
-    server.registerResource('user', template, {}, (uri, { id }) => ({ contents: [{ uri: uri.href, text: `user ${id}` }] }))
+    server.registerResource('user', template, {}, (uri, { id }) => ({
+      contents: [{ uri: uri.href, text: `user ${id}` }],
+    }))
     server.prompt('greet', { name: z.string() }, ({ name }) => ({
       messages: [{ role: 'user', content: { type: 'text', text: `Hi ${name}` } }],
     }))
@@ -65,7 +67,9 @@ describe.each(revisionIds)('a server of SDK 1.x and a client of %s', (revision) 
 
   test('let a handler sample twice, by the server and by extra', async () => {
     const server = new Server({ name: 'demo', version: '1.0.0' }, { capabilities: { tools: {} } })
-    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name: 'ask', inputSchema: { type: 'object' } }] }))
+    server.setRequestHandler(ListToolsRequestSchema, () => ({
+      tools: [{ name: 'ask', inputSchema: { type: 'object' } }],
+    }))
     const question = (text: string) => ({
       messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }],
       maxTokens: 10,

@@ -35,11 +35,11 @@ interface Waiting {
   since: number
   deadline: number
   lastDeadline: number
-  options: RequestOptions | undefined
+  options: SendOptions | undefined
   onAbort: (() => void) | undefined
 }
 
-type GiveUp = (id: number, method: string, reason: string, options: RequestOptions | undefined) => void
+type GiveUp = (id: number, method: string, reason: string, options: SendOptions | undefined) => void
 
 const defaultTimeoutMs = 60_000
 const forever = Number.POSITIVE_INFINITY
@@ -72,7 +72,7 @@ export class PendingRequests {
   }
 
   /** Ids always increase, so none is used twice (2025-11-25 basic, requests). */
-  add(method: string, options: RequestOptions | undefined, send: (id: number) => void): Promise<ResultObject> {
+  add(method: string, options: SendOptions | undefined, send: (id: number) => void): Promise<ResultObject> {
     return new Promise((resolve, reject) => {
       const signal = options?.signal
       if (signal?.aborted) return reject(cancelled(method, signal.reason))
@@ -167,7 +167,7 @@ export class PendingRequests {
 
   #create(
     method: string,
-    options: RequestOptions | undefined,
+    options: SendOptions | undefined,
     resolve: (result: ResultObject) => void,
     reject: (error: unknown) => void,
   ): Waiting {
@@ -204,7 +204,8 @@ export class PendingRequests {
     this.#giveUp(
       waiting.id,
       waiting.method,
-      typeof reason === 'string' ? reason : 'The caller cancelled the request',
+      waiting.options?.describeReason?.(reason) ??
+        (typeof reason === 'string' ? reason : 'The caller cancelled the request'),
       waiting.options,
     )
     waiting.reject(cancelled(waiting.method, reason))
@@ -269,6 +270,8 @@ function hold(timer: unknown, alive: boolean): void {
 
 /** Options of `Link.request`, beyond those that users can pass. */
 export interface SendOptions extends RequestOptions {
+  /** Says why the request was cancelled, from the reason of `signal`. Default: the reason if it is a string. */
+  describeReason?: ((reason: unknown) => string) | undefined
   /** Requests progress even if only the timeout uses it. */
   progress?: boolean | undefined
   /** Called with the id of the request when it is sent. */

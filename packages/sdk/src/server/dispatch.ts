@@ -39,6 +39,8 @@ export interface MethodEntry {
   readonly cacheKey?: ((params: Params) => string | undefined) | undefined
   /** The rate limit of each caller. */
   readonly limit?: CallLimit | undefined
+  /** Whether params are checked before the handler runs. Default: always. */
+  readonly checksParams?: ((method: string) => boolean) | undefined
   /** For methods that an era serves itself: whether the handler serves them instead. */
   readonly replaces?: boolean | undefined
   /** Serves the request as a task. Undefined: as an ordinary request. */
@@ -138,7 +140,7 @@ export class Dispatch {
     if (caller.rules.lacks(method)) throw methodNotFound(method)
     const retryAfterMs = entry.limit?.take(exchange)
     if (retryAfterMs) return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
-    checkParams(method, params)
+    if (entry.checksParams === undefined || entry.checksParams(method)) checkParams(method, params)
     if (entry.headersProblem && caller.rules.mirrorsHeaders) checkHeaders(entry.headersProblem, params, exchange)
     const key = this.middleware.length === 0 ? entry.cacheKey?.(params) : undefined
     if (key === undefined) return this.#run(entry, exchange, era, caller, params)

@@ -1,6 +1,7 @@
 import type { Definition, QuestionLimits } from '../era/server.ts'
 import type { PingOptions } from '../jsonrpc/heartbeat.ts'
 import type { Link } from '../jsonrpc/link.ts'
+import type { RpcResponse } from '../jsonrpc/message.ts'
 import type { Cancellation } from '../jsonrpc/receiver.ts'
 import { type CacheHints, cacheHintsProblem } from '../protocol/caching.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
@@ -57,6 +58,8 @@ export interface ServerOptions {
   onInitialized?: ((link: Link) => void) | undefined
   /** Called when the connection or session of a client has ended. */
   onClosed?: ((link: Link) => void) | undefined
+  /** Called with a response that belongs to no request of this server. Default: logs a warning once. */
+  onUnmatched?: ((response: RpcResponse, link: Link) => void) | undefined
   /** Converts what a handler threw before the response is made, for example to a `ProtocolError`. Default: unchanged. */
   mapError?: ((error: unknown) => unknown) | undefined
   /** Called with requests that were cancelled and the reason, for your log. */

@@ -107,6 +107,7 @@ export class Server {
       drain: (link) => {
         for (const era of each) era.drain(link)
       },
+      ...(options.onUnmatched && { unmatched: options.onUnmatched }),
       cancelled: (cancellation) => this.#reportCancelled(cancellation),
       closed: (link) => {
         this.#links.delete(link)
@@ -239,7 +240,11 @@ export class Server {
     options: RequestHandlerOptions = {},
   ): void {
     if (reservedMethods.has(method)) throw new TypeError(`"${method}" is handled by the library and cannot be replaced`)
-    this.setMethod(method, { handler: handler as unknown as MethodEntry['handler'], replaces: options.replace })
+    this.setMethod(method, {
+      handler: handler as unknown as MethodEntry['handler'],
+      replaces: options.replace,
+      checksParams: options.checksParams,
+    })
   }
 
   /** Removes the handler of a method. The method then does not exist, unless the library serves it itself. */
@@ -251,8 +256,12 @@ export class Server {
   /** Sets the handler of requests for methods without a handler. Undefined: they are answered with "Method not found". */
   setFallbackRequestHandler(
     handler: ((request: RpcRequest, ctx: Context) => ResultObject | PromiseLike<ResultObject>) | undefined,
+    { checksParams }: Pick<RequestHandlerOptions, 'checksParams'> = {},
   ): void {
-    this.#dispatch.fallback = handler && { handler: (_params, ctx) => handler(ctx.call.request, ctx) }
+    this.#dispatch.fallback = handler && {
+      handler: (_params, ctx) => handler(ctx.call.request, ctx),
+      checksParams,
+    }
     this.#invalidateCaches()
   }
 
@@ -422,6 +431,8 @@ export type FallbackNotificationHandler = (notification: RpcNotification, source
 export interface RequestHandlerOptions {
   /** Serve a method that the library serves itself. Default: for these methods the handler runs in addition. */
   replace?: boolean | undefined
+  /** Whether params of a method are checked against the protocol before the handler runs. Default: always. */
+  checksParams?: ((method: string) => boolean) | undefined
 }
 
 function mergeCapabilities(base: ServerCapabilities, additional: ServerCapabilities): ServerCapabilities {
