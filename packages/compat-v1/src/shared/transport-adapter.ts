@@ -84,7 +84,9 @@ export class TransportAdapter implements LinkTransport {
   }
 
   #streamOf(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): ReplyStream | undefined {
-    return isPlainObject(message) && 'method' in message && 'id' in message ? new RelatedStream(this, message.id, extra) : undefined
+    return isPlainObject(message) && 'method' in message && 'id' in message
+      ? new RelatedStream(this, message.id, extra)
+      : undefined
   }
 }
 
