@@ -38,7 +38,13 @@ interface InputRequiredBuilder {
 
 /** Builds the result of a handler that needs input first. The client repeats the request with the answers. */
 export const inputRequired: InputRequiredBuilder = Object.assign(build, {
-  elicit: (params: ElicitInputParams): InputRequest => ({ method: 'elicitation/create', params: toForm(params) }),
+  elicit: (params: ElicitInputParams): InputRequest => {
+    try {
+      return { method: 'elicitation/create', params: toForm(params) }
+    } catch (error) {
+      throw new TypeError(error instanceof Error ? error.message : String(error), { cause: error })
+    }
+  },
   elicitUrl: (params: Omit<ElicitRequestURLParams, 'mode' | 'elicitationId'>): InputRequest => ({
     method: 'elicitation/create',
     params: { ...params, mode: 'url' } as ElicitRequestURLParams,

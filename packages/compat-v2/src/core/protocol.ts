@@ -247,12 +247,19 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     }
     if (isSpecNotificationMethod(method) && !era.hasNotification(method)) return
     const handler = this.#notificationHandlers.get(method) ?? this.fallbackNotificationHandler
-    if (!handler) return
+    if (!handler) return this.#checkControl(received)
     const { params } = lift(received.params as Record<string, unknown> | undefined, false)
     const notification = { jsonrpc: '2.0', method, ...(params && { params }) } as Notification
     Promise.resolve()
       .then(() => handler(notification))
       .catch((error) => this.#report(new Error(`Uncaught error in notification handler: ${error}`)))
+  }
+
+  /** Progress and cancellations are handled by the link, which ignores malformed ones. */
+  #checkControl({ method, params }: RpcNotification): void {
+    if (method !== controlMethods.progress && method !== controlMethods.cancelled) return
+    const problem = paramsProblem(method, params)
+    if (problem !== undefined) this.#report(new Error(`Uncaught error in notification handler: ${problem}`))
   }
 
   get #era(): WireEra {
@@ -503,7 +510,8 @@ function toSendOptions(options: RequestOptions, onSent: (id: number) => void): S
   const { onprogress, signal, timeout, resetTimeoutOnProgress, maxTotalTimeout, ...rest } = options
   const { allowInputRequired: _, ...transport } = rest
   return {
-    timeoutMs: timeout ?? DEFAULT_REQUEST_TIMEOUT_MSEC,
+    // 0 means at once here, and never for a link.
+    timeoutMs: Math.max(1, timeout ?? DEFAULT_REQUEST_TIMEOUT_MSEC),
     maxTotalTimeoutMs: maxTotalTimeout ?? 0,
     resetTimeoutOnProgress: resetTimeoutOnProgress ?? false,
     onSent,

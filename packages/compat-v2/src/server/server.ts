@@ -120,7 +120,7 @@ export class Server extends Protocol<ServerContext> {
 
   static {
     writeIdentity = (server, { clientInfo, clientCapabilities }) => {
-      if (clientCapabilities !== undefined) server.#clientCapabilities = clientCapabilities
+      if (clientCapabilities !== undefined) server.#clientCapabilities = withFormMode(clientCapabilities)
       if (clientInfo !== undefined) server.#clientVersion = clientInfo
     }
     readInfo = (server) => server.#info
@@ -350,7 +350,7 @@ export class Server extends Protocol<ServerContext> {
   }
 
   #initialize({ params }: InitializeRequest): InitializeResult {
-    this.#clientCapabilities = params.capabilities
+    this.#clientCapabilities = withFormMode(params.capabilities)
     this.#clientVersion = params.clientInfo
     const versions = legacyVersionsOf(this._supportedProtocolVersions)
     const isSupported = versions.includes(params.protocolVersion)
@@ -420,10 +420,7 @@ export class Server extends Protocol<ServerContext> {
     this.#checkCanAsk('elicitation/create')
     const mode = params.mode ?? 'form'
     const elicitation = this.#clientCapabilities?.elicitation
-    const isSupported =
-      mode === 'url'
-        ? elicitation?.url
-        : elicitation && !missingCapabilities({ elicitation: { form: {} } }, { elicitation })
+    const isSupported = mode === 'url' ? elicitation?.url : elicitation?.form
     if (!isSupported) {
       throw new SdkError(SdkErrorCode.CapabilityNotSupported, `Client does not support ${mode} elicitation.`)
     }
@@ -496,6 +493,13 @@ export class Server extends Protocol<ServerContext> {
   async sendPromptListChanged(): Promise<void> {
     await this.notification({ method: 'notifications/prompts/list_changed' })
   }
+}
+
+/** A client that declares elicitation without any mode supports forms. */
+function withFormMode(capabilities: ClientCapabilities): ClientCapabilities {
+  const { elicitation } = capabilities
+  if (!isObject(elicitation) || elicitation.form || elicitation.url) return capabilities
+  return { ...capabilities, elicitation: { ...elicitation, form: {} } }
 }
 
 function isWanted(level: LoggingLevel, wanted: LoggingLevel | undefined): boolean {

@@ -1,13 +1,11 @@
-import {
-  type EventId,
-  type EventStore as EventStoreV1,
-  type HandleRequestOptions as HandleRequestOptionsV1,
-  type WebStandardStreamableHTTPServerTransportOptions as OptionsV1,
-  type StreamId,
-  WebStandardStreamableHTTPServerTransport as TransportV1,
+import type {
+  EventId,
+  WebStandardStreamableHTTPServerTransportOptions as OptionsV1,
+  StreamId,
 } from '@tenon/compat-v1/server/webStandardStreamableHttp.js'
 import type { Transport } from '../core/transport.ts'
-import type { AuthInfo, JSONRPCMessage, MessageExtraInfo } from '../core/types.ts'
+import type { AuthInfo, JSONRPCMessage, RequestId } from '../core/types.ts'
+import { acceptedVersions, RawTransport, toRawOptions } from './raw-transport.ts'
 
 export type { EventId, StreamId }
 
@@ -33,20 +31,32 @@ export interface HandleRequestOptions {
 }
 
 /** A Streamable HTTP transport for web-standard requests: one for each session, or one for each request. */
-export class WebStandardStreamableHTTPServerTransport extends TransportV1 implements Transport {
-  declare onmessage?: (<T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void) | undefined
+export class WebStandardStreamableHTTPServerTransport extends RawTransport implements Transport {
+  readonly #versions: string[]
 
   constructor(options: WebStandardStreamableHTTPServerTransportOptions = {}) {
-    super(toEarlierOptions(options))
+    const versions = acceptedVersions(options)
+    super(toRawOptions(options, versions))
+    this.#versions = versions
   }
 
+  /** Handles a request: GET, POST or DELETE. */
   override handleRequest(request: globalThis.Request, options?: HandleRequestOptions): Promise<Response> {
-    return super.handleRequest(request, options as HandleRequestOptionsV1)
+    return this.handleFetch(request, { auth: options?.authInfo, parsedBody: options?.parsedBody })
   }
-}
 
-/** The options as the transports of SDK 1.x take them. */
-export function toEarlierOptions(options: WebStandardStreamableHTTPServerTransportOptions): OptionsV1 {
-  const { eventStore, supportedProtocolVersions: _, ...rest } = options
-  return { ...rest, ...(eventStore && { eventStore: eventStore as EventStoreV1 }) }
+  /** Ends the connection of a request, so that the client resumes it later. */
+  closeSSEStream(requestId: RequestId): void {
+    this.closeStream(requestId)
+  }
+
+  /** Ends the connection of the stream opened by GET, so that the client resumes it later. */
+  closeStandaloneSSEStream(): void {
+    this.closeStandaloneStream()
+  }
+
+  /** Called by the server: requests that name another revision are refused. */
+  setSupportedProtocolVersions(versions: string[]): void {
+    this.#versions.splice(0, Number.POSITIVE_INFINITY, ...versions)
+  }
 }

@@ -24,6 +24,16 @@ export interface RawHttpOptions {
   allowedOrigins?: readonly string[] | undefined
   /** Values of the version header that are accepted in the handshake era. Default: every revision with a handshake. */
   protocolVersions?: readonly string[] | undefined
+  /**
+   * Whether requests of 2026-07-28 are taken, which need no session. With `false` they are refused like those of any version
+   * that is not accepted. Default true.
+   */
+  stateless?: boolean | undefined
+  /**
+   * Whether a transport without sessions takes more than one request. Equal request ids of two clients collide then, so set it
+   * only for programs that rely on it. Default false.
+   */
+  reusable?: boolean | undefined
 }
 
 /** Stores the messages of streams as objects, under the method names of the official SDK. */

@@ -81,7 +81,11 @@ export class RawPosts {
   /** Whether the headers say that the request belongs to the stateless era. */
   isStateless(call: HttpCall): boolean {
     const version = versionOf(call.request)
-    return version !== undefined && this.#revisions.eraOf(version) === 'stateless'
+    return this.#takesStateless && version !== undefined && this.#revisions.eraOf(version) === 'stateless'
+  }
+
+  get #takesStateless(): boolean {
+    return this.#options.stateless !== false
   }
 
   answer(call: HttpCall): void {
@@ -122,7 +126,8 @@ export class RawPosts {
 
   #route(call: HttpCall, value: unknown): Promise<void> | void {
     const version = versionOf(call.request)
-    if (isStatelessPost(this.#revisions, version, value)) return this.#answerStateless(call, value)
+    if (this.#takesStateless && isStatelessPost(this.#revisions, version, value))
+      return this.#answerStateless(call, value)
     const messages = toMessages(value)
     if (!messages.some(({ message }) => opensSession(message))) {
       const problem = this.#receiver.problemWith(call)

@@ -190,7 +190,8 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
 
   /** Without sessions nothing tells clients apart, so their request ids would collide. */
   #checkReuse(call: HttpCall): void {
-    if (this.#options.sessionIdGenerator || this.#posts.isStateless(call)) return
+    const { sessionIdGenerator, reusable } = this.#options
+    if (sessionIdGenerator || reusable || this.#posts.isStateless(call)) return
     if (this.#isUsed) {
       throw new Error('Stateless transport cannot be reused across requests. Create a new transport per request.')
     }
