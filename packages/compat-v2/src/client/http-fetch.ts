@@ -8,8 +8,9 @@ import type { FetchLike } from '../core/transport.ts'
 export function createHttpFetch(fetch: FetchLike | undefined): (url: string, init: FetchInit) => Promise<Response> {
   return async (url, init) => {
     const send = fetch ?? globalThis.fetch
-    const response = await send(new URL(url), { ...init, redirect: 'follow', headers: new Headers(init.headers) })
-    return response instanceof Response || response.body ? response : withBody(response)
+    const options = { ...init, redirect: 'follow', headers: new Headers(init.headers) } as const
+    const response: Partial<Response> = await send(new URL(url), options)
+    return response instanceof Response || response.body ? (response as Response) : withBody(response)
   }
 }
 
