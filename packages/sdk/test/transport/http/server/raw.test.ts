@@ -131,6 +131,15 @@ describe('RawHttpTransport with a server', () => {
     expect((await peer.call('echo')).status).toBe(404)
   })
 
+  it('keeps messages that belong to no request until the client opens a stream for them', async () => {
+    await using http = await one()
+    await using peer = await Peer.open(http.url, newest)
+    await http.transport.send({ jsonrpc: '2.0', id: 1, method: 'roots/list' })
+    const stream = await peer.get()
+    expect((await stream.until(() => stream.messages[0])).method).toBe('roots/list')
+    await http.transport.close()
+  })
+
   it('continues a session that was opened elsewhere', async () => {
     await using http = await one()
     http.transport.resumeSession('from-another-process')

@@ -24,6 +24,9 @@ import { RawStreams } from './streams.ts'
 /** The id of the stream opened by GET, as event stores know it. */
 const standaloneId = '_GET_stream'
 
+/** Messages that wait for a client that has not opened a stream. Further ones are dropped. */
+const maxUnsent = 100
+
 const handshakeVersions = revisions.filter(({ era }) => era === 'handshake').map(({ id }) => id)
 
 /**
@@ -50,6 +53,9 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   /** The handler of the server, and ours in front of it. A program that replaces ours is watching. */
   #serverHandler: MessageHandler | undefined
   #ownHandler: MessageHandler | undefined
+  /** Messages that belong to no request, until the client has opened a stream for them. */
+  #unsent: string[] | undefined
+  #hasListened = false
   #isServed = false
   #isStarted = false
   #isInitialized = false
@@ -114,7 +120,7 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
     if (isResponse) {
       throw new Error('Cannot send a response on a standalone SSE stream unless resuming a previous client request')
     }
-    await this.#streams.send(standaloneId, JSON.stringify(message))
+    await this.#sendStandalone(JSON.stringify(message))
   }
 
   async #sendFor(requestId: RequestId, message: RpcMessage, isResponse: boolean): Promise<void> {
@@ -127,8 +133,15 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   /** Sends a message that belongs to no request on the stream that the client opened by GET. */
   sendText(text: string): void {
     if (this.#isWatched) return this.#sendWatched(text, undefined)
-    const sent = this.#streams.send(standaloneId, text)
+    const sent = this.#sendStandalone(text)
     if (isThenable(sent)) sent.then(undefined, (error) => this.#reportError(error))
+  }
+
+  /** A client opens its stream after the handshake. What is sent earlier waits for it, unless the store keeps it anyway. */
+  #sendStandalone(text: string): Promise<void> | void {
+    if (this.#streams.store || this.#hasListened) return this.#streams.send(standaloneId, text)
+    this.#unsent ??= []
+    if (this.#unsent.length < maxUnsent) this.#unsent.push(text)
   }
 
   async close(): Promise<void> {
@@ -207,6 +220,9 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
     if (store && lastEventId) return this.#resume(call, lastEventId, headers)
     if (this.#streams.isConnected(standaloneId)) return this.#refuse(call, streamOpen())
     this.#streams.connect(standaloneId, call, call.stream(headers))
+    this.#hasListened = true
+    for (const text of this.#unsent ?? []) this.#streams.send(standaloneId, text)
+    this.#unsent = undefined
   }
 
   async #resume(call: HttpCall, lastEventId: string, headers: HeaderFields): Promise<void> {
