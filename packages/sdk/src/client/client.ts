@@ -127,8 +127,9 @@ export class Client {
       onGap: () => this.#updatesMissed(),
       onError,
     })
-    const defaults = options.request
-    this.#tools = new Tools({ connection, requester, cached, pages, tasks, events, defaults, usesTasks, warn })
+    const { request: defaults, compileJsonSchema } = options
+    const toolCalls = { defaults, usesTasks, compileJsonSchema, warn }
+    this.#tools = new Tools({ connection, requester, cached, pages, tasks, events, ...toolCalls })
     this.#tasks = new Tasks({ connection, requester, pages, tools: this.#tools, tasks, usesTasks })
     const inputHandlers = this.#inputHandlers
     const tools = this.#tools

@@ -5,6 +5,7 @@ import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { LoggingLevel } from '../protocol/logging.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import type { TraceListener } from '../protocol/trace.ts'
+import type { JsonSchemaCompiler } from '../schema/json-schema.ts'
 import type { TaskIdStore } from '../store/ports.ts'
 import type { ServerDescription } from './client.ts'
 import type { ClientHandlers } from './input/handlers.ts'
@@ -61,6 +62,11 @@ export interface ClientOptions {
    * handlers. Default false.
    */
   raw?: boolean | undefined
+  /**
+   * Checks structured results against the output schemas of tools with another validator. The schemas come from the server, so
+   * the validator should bound the work of a check. Default: `compileJsonSchema`, with limits.
+   */
+  compileJsonSchema?: JsonSchemaCompiler | undefined
   /** How often a server may request input during one call. Default 32. */
   maxRounds?: number | undefined
   /**

@@ -88,6 +88,8 @@ export type {
 } from '../protocol/transport.ts'
 export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
+export type { JsonSchema, JsonSchemaCheck, JsonSchemaCompiler, SchemaIssue } from '../schema/json-schema.ts'
+export { compileJsonSchema } from '../schema/json-schema.ts'
 export type { KnownTask, TaskIdStore } from '../store/ports.ts'
 export type { HeadersLike, HttpClientOptions, ReconnectionScheduler } from '../transport/http/client/config.ts'
 export type { ProviderOption } from '../transport/http/client/provider-auth.ts'

@@ -58,7 +58,13 @@ export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
 export type { AskOptions } from '../replay/conversation.ts'
 export type { UsedStates } from '../replay/sealed-states.ts'
-export type { CompileOptions, JsonSchema, JsonSchemaCheck, SchemaIssue } from '../schema/json-schema.ts'
+export type {
+  CompileOptions,
+  JsonSchema,
+  JsonSchemaCheck,
+  JsonSchemaCompiler,
+  SchemaIssue,
+} from '../schema/json-schema.ts'
 export { compileJsonSchema, SchemaError } from '../schema/json-schema.ts'
 export { type RemoteRefOptions, resolveRemoteRefs } from '../schema/remote-refs.ts'
 export type {

@@ -18,6 +18,26 @@ export interface SchemaIssue {
 /** Checks a value. Returns its issues (at most 20), or `undefined` if it is valid. */
 export type JsonSchemaCheck = (value: unknown) => SchemaIssue[] | undefined
 
+/**
+ * Compiles a JSON Schema into a check, as `compileJsonSchema` does. Throws if the schema cannot be used.
+ *
+ * Pass one of yours as `compileJsonSchema` to `McpServer` or `Client` to use another validator.
+ *
+ * @example
+ * ```ts
+ * const ajv = new Ajv2020({ allErrors: true })
+ * const compile: JsonSchemaCompiler = (schema) => {
+ *   const validate = ajv.compile(schema)
+ *   return (value) =>
+ *     validate(value)
+ *       ? undefined
+ *       : validate.errors?.map(({ instancePath, message = 'is invalid' }) => ({ path: instancePath, message }))
+ * }
+ * const client = new Client({ name: 'app', version: '1.0.0' }, { compileJsonSchema: compile })
+ * ```
+ */
+export type JsonSchemaCompiler = (schema: JsonSchema) => JsonSchemaCheck
+
 export interface CompileOptions {
   /** Other schemas that a `$ref` may point to, by absolute URI. They are never fetched. Default: none. */
   documents?: Record<string, JsonSchema | boolean>

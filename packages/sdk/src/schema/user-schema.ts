@@ -1,6 +1,6 @@
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 import { toStandardIssues } from './issues.ts'
-import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
+import { compileJsonSchema, type JsonSchema, type JsonSchemaCompiler, SchemaError } from './json-schema.ts'
 import { isKeyword } from './keywords.ts'
 import { type Field, readShape, validateShape, type ZodSchema } from './shape.ts'
 import {
@@ -25,14 +25,18 @@ export interface UserSchema {
 export type Direction = 'input' | 'output'
 
 /** Compiles a schema of any supported kind. Throws a `SchemaError` that describes the problem. */
-export function compileSchema(schema: SchemaLike, direction: Direction): UserSchema {
+export function compileSchema(
+  schema: SchemaLike,
+  direction: Direction,
+  compile: JsonSchemaCompiler = compileJsonSchema,
+): UserSchema {
   if (isStandardSchema(schema)) return fromStandard(schema, direction)
   if (isEffectSchema(schema)) throw new SchemaError(`This Effect schema is not a Standard Schema. ${EFFECT_WAY}`)
   if (!isObject(schema))
     throw new SchemaError(`A schema must be an object, got ${schema === null ? 'null' : typeof schema}`)
   if (isSchemaShape(schema)) return fromShape(schema, direction)
   refuseLookalikes(schema)
-  return fromJson(schema)
+  return fromJson(schema, compile)
 }
 
 /**
@@ -86,8 +90,8 @@ function fromStandard(schema: StandardSchema, direction: Direction): UserSchema 
   }
 }
 
-function fromJson(schema: JsonSchema): UserSchema {
-  return { json: schema, validate: createJsonValidator(schema), property: () => undefined }
+function fromJson(schema: JsonSchema, compile: JsonSchemaCompiler): UserSchema {
+  return { json: schema, validate: createJsonValidator(schema, compile), property: () => undefined }
 }
 
 function fromShape(shape: Record<string, StandardSchema>, direction: Direction): UserSchema {
@@ -176,8 +180,8 @@ export function createValidator(schema: SchemaLike): Validate {
   return createJsonValidator(schema)
 }
 
-export function createJsonValidator(schema: JsonSchema): Validate {
-  const check = compileJsonSchema(schema)
+export function createJsonValidator(schema: JsonSchema, compile: JsonSchemaCompiler = compileJsonSchema): Validate {
+  const check = compile(schema)
   return (value) => {
     const issues = check(value)
     return issues ? { issues: toStandardIssues(issues) } : { value }

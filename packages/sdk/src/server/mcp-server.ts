@@ -4,6 +4,7 @@ import type { Transport } from '../jsonrpc/transport.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
 import type { LoggingMessageParams } from '../protocol/logging.ts'
 import { tasksExtension } from '../protocol/tasks.ts'
+import type { JsonSchemaCompiler } from '../schema/json-schema.ts'
 import type { SchemaLike } from '../schema/standard.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'
@@ -39,6 +40,11 @@ export interface McpServerOptions extends ServerOptions {
   pageSize?: number | undefined
   /** Lets tools run as tasks. Pass `tasks()` of `tenon/tasks`. Default: no tasks. */
   tasks?: TaskRuntime | undefined
+  /**
+   * Checks values against the JSON Schemas of tools and prompts with another validator. Schemas of a library such as zod check
+   * values themselves. Default: `compileJsonSchema`.
+   */
+  compileJsonSchema?: JsonSchemaCompiler | undefined
   /** Let handlers log to clients. Default true. */
   logging?: boolean | undefined
 }
@@ -76,6 +82,7 @@ export class McpServer {
       maskErrors: options.maskErrors ?? false,
       hideUnauthorized: options.hideUnauthorized ?? false,
       hasTasks: options.tasks !== undefined,
+      compileJsonSchema: options.compileJsonSchema,
       changed: (list) => this.server.listChanged(list),
       onEmbeddedResource: (tool) => {
         if (!this.#offers('resources')) warnAboutMissingResources(tool)

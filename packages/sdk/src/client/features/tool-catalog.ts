@@ -3,7 +3,12 @@ import { findMirroredArguments, type MirroredArgument, mirrorArguments } from '.
 import type { CallToolParams, CallToolResult, Tool, ToolExecution } from '../../protocol/tools.ts'
 import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import { describeIssues, toStandardIssues } from '../../schema/issues.ts'
-import { compileJsonSchema, type JsonSchemaCheck, type SchemaError } from '../../schema/json-schema.ts'
+import {
+  compileJsonSchema,
+  type JsonSchemaCheck,
+  type JsonSchemaCompiler,
+  type SchemaError,
+} from '../../schema/json-schema.ts'
 import { isObject } from '../../util/objects.ts'
 
 interface KnownTool {
@@ -29,11 +34,16 @@ export class ToolCatalog {
   #changes = 0
   readonly #warn: (message: string) => void
   readonly #readsHeaders: () => boolean
+  readonly #compileJsonSchema: JsonSchemaCompiler | undefined
 
-  /** @param readsHeaders Whether `x-mcp-header` annotations apply. */
-  constructor(warn: (message: string) => void, readsHeaders: () => boolean) {
+  /**
+   * @param readsHeaders Whether `x-mcp-header` annotations apply.
+   * @param compile Compiles output schemas. Default: Tenon's own engine.
+   */
+  constructor(warn: (message: string) => void, readsHeaders: () => boolean, compile?: JsonSchemaCompiler) {
     this.#warn = warn
     this.#readsHeaders = readsHeaders
+    this.#compileJsonSchema = compile
   }
 
   /** Remembers the tools of a list and returns those that are valid. */
@@ -116,6 +126,7 @@ export class ToolCatalog {
       const size = JSON.stringify(tool.outputSchema).length
       if (size > maxSchemaSize)
         throw new RangeError(`the schema has ${size} characters, and the limit is ${maxSchemaSize}`)
+      if (this.#compileJsonSchema) return this.#compileJsonSchema(tool.outputSchema!)
       const skipped: SchemaError[] = []
       // A server must not be able to block the client with an expensive schema.
       const check = compileJsonSchema(tool.outputSchema!, {

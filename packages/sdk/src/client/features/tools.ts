@@ -3,6 +3,7 @@ import { ErrorCode, McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions, SendOptions } from '../../jsonrpc/pending.ts'
 import type { CallToolParams, CallToolResult, ListToolsResult, Tool, ToolExecution } from '../../protocol/tools.ts'
+import type { JsonSchemaCompiler } from '../../schema/json-schema.ts'
 import type { SchemaLike } from '../../schema/standard.ts'
 import { clock } from '../../util/clock.ts'
 import type { Emitter } from '../../util/emitter.ts'
@@ -28,6 +29,8 @@ export interface ToolsOptions {
   readonly defaults: RequestOptions | undefined
   /** Whether calls may become tasks at all. */
   readonly usesTasks: boolean
+  /** Compiles output schemas. Undefined: Tenon's own engine. */
+  readonly compileJsonSchema: JsonSchemaCompiler | undefined
   warn(message: string): void
 }
 
@@ -48,9 +51,9 @@ export class Tools {
 
   constructor(options: ToolsOptions) {
     this.#options = options
-    const { requester, cached, warn } = options
+    const { requester, cached, warn, compileJsonSchema } = options
     const mirrorsArguments = () => this.#mirrorsArguments
-    this.#catalog = new ToolCatalog(warn, mirrorsArguments)
+    this.#catalog = new ToolCatalog(warn, mirrorsArguments, compileJsonSchema)
     this.#calls = new ToolCalls({ catalog: this.#catalog, requester, cached, mirrorsArguments })
   }
 

@@ -4,6 +4,7 @@ import { ErrorCode, ProtocolError } from '../../errors.ts'
 import { iconsProblem } from '../../protocol/icons.ts'
 import type { Meta } from '../../protocol/meta.ts'
 import { lintMeta } from '../../protocol/meta-key.ts'
+import type { JsonSchemaCompiler } from '../../schema/json-schema.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
@@ -23,6 +24,8 @@ export interface FeatureServer {
   readonly hideUnauthorized: boolean
   /** True if calls can run as tasks. */
   readonly hasTasks: boolean
+  /** Compiles the JSON Schemas of tools and prompts. Undefined: Tenon's own engine. */
+  readonly compileJsonSchema: JsonSchemaCompiler | undefined
   /** Notifies clients that a list changed. */
   changed(list: ListName): void
   /** Called when a tool returned the contents of a resource. */

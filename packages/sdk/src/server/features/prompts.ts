@@ -102,10 +102,14 @@ export class Prompts {
 
   register(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler): RegisteredPrompt {
     return this.#entries.register<AnyChanges>(
-      compilePrompt(name, config, handler, true),
+      this.#compile(name, config, handler, true),
       (entry, { name = entry.name, handler = entry.handler, ...changes }) =>
-        compilePrompt(name, { ...entry.config, ...changes }, handler, entry.enabled),
+        this.#compile(name, { ...entry.config, ...changes }, handler, entry.enabled),
     )
+  }
+
+  #compile(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler, enabled: boolean): Entry {
+    return compilePrompt(name, config, handler, { enabled, compileJsonSchema: this.#server.compileJsonSchema })
   }
 
   /** True if the capability is declared. */
@@ -203,13 +207,18 @@ export class Prompts {
   }
 }
 
-function compilePrompt(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler, enabled: boolean): Entry {
+function compilePrompt(
+  name: string,
+  config: PromptConfig<SchemaLike>,
+  handler: AnyHandler,
+  { enabled, compileJsonSchema }: Pick<FeatureServer, 'compileJsonSchema'> & { enabled: boolean },
+): Entry {
   if (name === '') throw new TypeError('A prompt requires a name')
   if (typeof handler !== 'function')
     throw new TypeError(`Prompt "${name}": the third argument, the handler, must be a function`)
   checkItem(`Prompt "${name}"`, config)
   const { argsSchema, title, description, icons, _meta } = config
-  const args = argsSchema && compileSchema(argsSchema, 'input')
+  const args = argsSchema && compileSchema(argsSchema, 'input', compileJsonSchema)
   const definition = defined<Prompt>({
     name,
     title,

@@ -6,11 +6,18 @@ import { findMirroredArguments, type MirroredArgument } from '../../protocol/mir
 import type { JsonObjectSchema, Tool, ToolAnnotations, ToolExecution } from '../../protocol/tools.ts'
 import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import type { InferInput, InferOutput, SchemaLike } from '../../schema/standard.ts'
-import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
+import { compileSchema, type Direction, type UserSchema } from '../../schema/user-schema.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import { checkPolicy, type TaskPolicy } from '../task-runtime.ts'
-import { type AccessOptions, type Awaitable, checkItem, defined, type InputRequired } from './feature.ts'
+import {
+  type AccessOptions,
+  type Awaitable,
+  checkItem,
+  defined,
+  type FeatureServer,
+  type InputRequired,
+} from './feature.ts'
 import type { Registered } from './registry.ts'
 
 /** A registered tool with its compiled schemas. */
@@ -32,12 +39,16 @@ export interface ToolEntry {
 /** A handler whose types were checked at registration. */
 export type AnyToolHandler = (args: never, ctx: Context) => unknown
 
+interface CompileToolOptions extends Pick<FeatureServer, 'hasTasks' | 'compileJsonSchema'> {
+  enabled: boolean
+}
+
 /** Checks a tool and compiles its schemas. */
 export function compileTool(
   name: string,
   config: ToolConfig<SchemaLike, SchemaLike>,
   handler: AnyToolHandler,
-  { enabled, hasTasks }: { enabled: boolean; hasTasks: boolean },
+  { enabled, hasTasks, compileJsonSchema }: CompileToolOptions,
 ): ToolEntry {
   checkTaskSupport(name, config.execution?.taskSupport, hasTasks)
   checkName(name)
@@ -45,8 +56,10 @@ export function compileTool(
     throw new TypeError(`Tool "${name}": the third argument, the handler, must be a function`)
   checkItem(`Tool "${name}"`, config)
   const { inputSchema, outputSchema, title, description, annotations, execution, icons, _meta } = config
-  const input = inputSchema && inTool(name, 'inputSchema', () => compileSchema(inputSchema, 'input'))
-  const output = outputSchema && inTool(name, 'outputSchema', () => compileSchema(outputSchema, 'output'))
+  const compile = (schema: SchemaLike, direction: Direction) =>
+    inTool(name, `${direction}Schema`, () => compileSchema(schema, direction, compileJsonSchema))
+  const input = inputSchema && compile(inputSchema, 'input')
+  const output = outputSchema && compile(outputSchema, 'output')
   const definition = defined<Tool>({
     name,
     title,

@@ -53,7 +53,8 @@ export class Tools {
     handler: AnyToolHandler,
     enabled: boolean,
   ): ToolEntry {
-    return compileTool(name, config, handler, { enabled, hasTasks: this.#server.hasTasks })
+    const { hasTasks, compileJsonSchema } = this.#server
+    return compileTool(name, config, handler, { enabled, hasTasks, compileJsonSchema })
   }
 
   /** True if the capability is declared. */
