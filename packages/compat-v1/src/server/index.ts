@@ -36,7 +36,8 @@ import {
   type RequestOptions,
 } from '../shared/protocol.ts'
 import { formUnlessNamed } from '../shared/schema-checks.ts'
-import { type AnyObjectSchema, type AnySchema, methodOf, type SchemaOutput } from '../shared/zod-reading.ts'
+import { uncheckedResult } from '../shared/unchecked-result.ts'
+import { type AnyObjectSchema, methodOf, type SchemaOutput } from '../shared/zod-reading.ts'
 import type { CreateMessageRequestParamsBase, CreateMessageRequestParamsWithTools } from '../types.ts'
 import type { jsonSchemaValidator } from '../validation/types.ts'
 import { assertServerHandler, assertServerNotification, assertServerRequest } from './capability-checks.ts'
@@ -263,7 +264,7 @@ export class Server<
     options: RequestOptions | undefined,
   ): Promise<R> {
     const request = { method, ...(params && { params }) } as unknown as ServerRequest
-    const result = await this.request(request, undefined as unknown as AnySchema, options)
+    const result = await this.request(request, uncheckedResult, options)
     // A task is returned in place of the answer.
     return (options?.task ? result : checkClientAnswers(method, params, result as Result)) as R
   }

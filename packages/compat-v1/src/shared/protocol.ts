@@ -47,6 +47,7 @@ import { isProtocolSchema } from './protocol-schemas.ts'
 import type { ResponseMessage } from './responseMessage.ts'
 import { cancelTask, getTask, getTaskResult, listTasks, requestTaskStore, type TaskHost } from './task-messages.ts'
 import type { Transport, TransportSendOptions } from './transport.ts'
+import { uncheckedResult } from './unchecked-result.ts'
 import { type AnyObjectSchema, type AnySchema, methodOf, type SchemaOutput, safeParse } from './zod-reading.ts'
 
 /** Called with each progress notification of a request. */
@@ -330,7 +331,7 @@ export abstract class Protocol<
         yield { type: 'result', result: (await this.request(request, resultSchema, options)) as Output }
         return
       }
-      const created = await this.request(request, undefined as unknown as AnySchema, options)
+      const created = await this.request(request, uncheckedResult, options)
       const { task } = created as Partial<CreateTaskResult>
       if (!task) throw new McpError(ErrorCode.InternalError, 'Task creation did not return a task')
       yield { type: 'taskCreated', task }
@@ -390,7 +391,7 @@ export abstract class Protocol<
 
   #taskRequest<R>(method: string, params: object | undefined, options: RequestOptions | undefined): Promise<R> {
     const request = { method, params } as unknown as SendRequestT
-    return this.request(request, undefined as unknown as AnySchema, options) as Promise<R>
+    return this.request(request, uncheckedResult, options) as Promise<R>
   }
 
   /** Sends a notification. */
@@ -539,18 +540,23 @@ export abstract class Protocol<
   }
 
   #notified(notification: JSONRPCNotification): void {
-    if (notification.method === 'notifications/progress') this.#progressed(notification)
-    else if (notification.method === 'notifications/tasks/status') this.#taskChanged(notification)
-    const handler = this._notificationHandlers.get(notification.method) ?? this.fallbackNotificationHandler
-    if (!handler) return
+    const { method } = notification
+    const handler = this._notificationHandlers.get(method) ?? this.fallbackNotificationHandler
+    const isOurs = method === 'notifications/progress' || method === 'notifications/tasks/status'
+    if (!handler && !isOurs) return
     Promise.resolve()
-      .then(() => handler(notification))
+      .then(() => {
+        if (method === 'notifications/progress') this.#progressed(notification)
+        else if (isOurs) this.#taskChanged(notification)
+        return handler?.(notification)
+      })
       .catch((error) => this.onerror?.(new Error(`Uncaught error in notification handler: ${error}`)))
   }
 
   /** The progress of requests that wait is handled by the engine. */
   #progressed({ params = {} }: JSONRPCNotification): void {
     const { progressToken, ...progress } = params
+    if (typeof progress.progress !== 'number') throw new TypeError('params.progress must be a number')
     this.#taskProgress.get(progressToken)?.(progress as unknown as Progress)
   }
 

@@ -16,17 +16,14 @@ import { checkSampling } from '../../server/client-answers.ts'
 import type { Server } from '../../server/index.ts'
 import type { RequestOptions } from '../../shared/protocol.ts'
 import type { ResponseMessage } from '../../shared/responseMessage.ts'
+import { uncheckedResult } from '../../shared/unchecked-result.ts'
 import type { AnySchema, SchemaOutput } from '../../shared/zod-reading.ts'
 
 /** The task methods of `Protocol`, which only subclasses may call. */
 interface TaskMethods {
-  requestStream(
-    request: object,
-    schema: AnySchema | undefined,
-    options?: RequestOptions,
-  ): AsyncGenerator<never, void, void>
+  requestStream(request: object, schema: AnySchema, options?: RequestOptions): AsyncGenerator<never, void, void>
   getTask(params: { taskId: string }, options?: RequestOptions): Promise<GetTaskResult>
-  getTaskResult(params: { taskId: string }, schema: AnySchema | undefined, options?: RequestOptions): Promise<unknown>
+  getTaskResult(params: { taskId: string }, schema: AnySchema, options?: RequestOptions): Promise<unknown>
   listTasks(params: { cursor: string } | undefined, options?: RequestOptions): Promise<ListTasksResult>
   cancelTask(params: { taskId: string }, options?: RequestOptions): Promise<CancelTaskResult>
 }
@@ -58,7 +55,7 @@ export class ExperimentalServerTasks<
     options?: RequestOptions,
   ): AsyncGenerator<ResponseMessage<CreateMessageResult>, void, void> {
     checkSampling(params, this._server.getClientCapabilities())
-    return this.#methods.requestStream({ method: 'sampling/createMessage', params }, undefined, options)
+    return this.#methods.requestStream({ method: 'sampling/createMessage', params }, uncheckedResult, options)
   }
 
   /** Asks the user to fill in a form or to open a URL, as a task. */
@@ -71,7 +68,7 @@ export class ExperimentalServerTasks<
       throw new Error(`Client does not support ${mode} elicitation.`)
     }
     const request = { method: 'elicitation/create', params: params.mode ? params : { ...params, mode } }
-    return this.#methods.requestStream(request, undefined, options)
+    return this.#methods.requestStream(request, uncheckedResult, options)
   }
 
   /** Returns the status of a task. */
@@ -85,7 +82,7 @@ export class ExperimentalServerTasks<
     resultSchema?: T,
     options?: RequestOptions,
   ): Promise<SchemaOutput<T>> {
-    return this.#methods.getTaskResult({ taskId }, resultSchema, options) as Promise<SchemaOutput<T>>
+    return this.#methods.getTaskResult({ taskId }, resultSchema ?? uncheckedResult, options) as Promise<SchemaOutput<T>>
   }
 
   /** Returns a page of tasks. */
