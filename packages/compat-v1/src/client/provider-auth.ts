@@ -1,6 +1,7 @@
 import type { AuthRefusal, ClientAuth } from 'tenon/client'
 import { createFetchWithInit, type FetchLike, normalizeHeaders } from '../shared/transport.ts'
 import { auth, extractWWWAuthenticateParams, type OAuthClientProvider, UnauthorizedError } from './auth.ts'
+import { fetchLeavingRedirects } from './oauth/same-origin-fetch.ts'
 
 /** Where to get tokens for, and how to send the requests for them. */
 export interface ProviderAuthOptions {
@@ -8,6 +9,8 @@ export interface ProviderAuthOptions {
   readonly provider: OAuthClientProvider
   readonly fetch: FetchLike | undefined
   readonly requestInit: RequestInit | undefined
+  /** `follow` leaves redirects to `fetch`. Default: they are followed within the origin of the request. */
+  readonly redirectPolicy: 'same-origin' | 'follow' | undefined
   /** The error if the server refuses a request although the authorization succeeded. */
   refused(status: number, message: string): Error
 }
@@ -57,13 +60,14 @@ export class ProviderAuth implements ClientAuth {
 
   /** @param authorizationCode The code that the user came back with, if they were sent to the authorization server. */
   async authorize(authorizationCode?: string): Promise<void> {
-    const { provider, url, fetch, requestInit } = this.#options
+    const { provider, url, fetch, requestInit, redirectPolicy } = this.#options
+    const fetchFn = createFetchWithInit(fetch, requestInit)
     const result = await auth(provider, {
       serverUrl: url,
       ...(authorizationCode !== undefined && { authorizationCode }),
       ...(this.#resourceMetadataUrl && { resourceMetadataUrl: this.#resourceMetadataUrl }),
       ...(this.#scope !== undefined && { scope: this.#scope }),
-      fetchFn: createFetchWithInit(fetch, requestInit),
+      fetchFn: redirectPolicy === 'follow' ? fetchLeavingRedirects(fetchFn) : fetchFn,
     })
     if (result === 'AUTHORIZED') return
     throw new UnauthorizedError(authorizationCode === undefined ? undefined : 'Failed to authorize')

@@ -72,6 +72,7 @@ export class SSEClientTransport implements Transport {
         provider: authProvider,
         fetch,
         requestInit,
+        redirectPolicy,
         refused: (status, message) => new Error(`Error POSTing to endpoint (HTTP ${status}): ${message}`),
       })
     const post = createHttpFetch({ fetch, redirectPolicy })

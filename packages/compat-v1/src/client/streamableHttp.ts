@@ -87,6 +87,7 @@ export class StreamableHTTPClientTransport implements Transport {
         provider: authProvider,
         fetch,
         requestInit,
+        redirectPolicy,
         refused: (status, message) => new StreamableHTTPError(status, message),
       })
     this.#inner = new HttpTransport(url, {

@@ -1,13 +1,24 @@
+import { fetchLeavingRedirects } from '@tenon/compat-v1/client/oauth/same-origin-fetch.js'
 import type { AuthRefusal, ClientAuth } from 'tenon/client'
 import { SdkErrorCode, SdkHttpError } from '../core/errors.ts'
 import { createFetchWithInit, type FetchLike } from '../core/transport.ts'
 import { InsufficientScopeError, UnauthorizedError } from './authErrors.ts'
+import { withDpopFromProvider } from './middleware.ts'
 import { adaptOAuthProvider, isOAuthClientProvider } from './oauth/auth-provider.ts'
 import { resolveAuthorizationCallbackParams } from './oauth/callback.ts'
 import { extractWWWAuthenticateParams } from './oauth/challenge.ts'
 import { auth } from './oauth/flow.ts'
 import type { AuthProvider, OAuthClientProvider } from './oauth/provider.ts'
 import { computeScopeUnion, isStrictScopeSuperset } from './oauth/scopes.ts'
+
+/** Adds proofs to the requests of a provider whose tokens are bound to a key. */
+export function signingFetch(
+  provider: AuthProvider | OAuthClientProvider | undefined,
+  fetch: FetchLike | undefined,
+): FetchLike | undefined {
+  if (!isOAuthClientProvider(provider) || !provider.dpop) return fetch
+  return withDpopFromProvider(provider)(fetch ?? ((url, init) => globalThis.fetch(url, init)))
+}
 
 /** Where to get tokens for, and how. */
 export interface HttpAuthOptions {
@@ -16,6 +27,7 @@ export interface HttpAuthOptions {
   readonly provider: AuthProvider | OAuthClientProvider | undefined
   readonly fetch: FetchLike | undefined
   readonly requestInit: RequestInit | undefined
+  readonly redirectPolicy: 'same-origin' | 'follow' | undefined
   readonly skipIssuerMetadataValidation: boolean | undefined
   readonly onInsufficientScope: 'reauthorize' | 'throw'
   readonly maxStepUpRetries: number
@@ -36,12 +48,13 @@ export class HttpAuth implements ClientAuth {
   #stepUps = 0
 
   constructor(options: HttpAuthOptions) {
-    const { provider, fetch, requestInit, skipIssuerMetadataValidation } = options
+    const { provider, fetch, requestInit, redirectPolicy, skipIssuerMetadataValidation } = options
     this.#options = options
     this.#oauth = isOAuthClientProvider(provider) ? provider : undefined
     const extra = skipIssuerMetadataValidation === undefined ? {} : { skipIssuerMetadataValidation }
     this.#provider = isOAuthClientProvider(provider) ? adaptOAuthProvider(provider, extra) : provider
-    this.#fetch = createFetchWithInit(fetch, requestInit)
+    const withInit = createFetchWithInit(fetch, requestInit)
+    this.#fetch = redirectPolicy === 'follow' ? fetchLeavingRedirects(withInit) : withInit
   }
 
   async headers(): Promise<Record<string, string>> {

@@ -1,10 +1,10 @@
+import { createHttpFetch } from '@tenon/compat-v1/client/http-fetch.js'
 import { HttpError, SSEClientTransport as SseTransport } from 'tenon/client'
 import { classify, Fault, type RpcMessage } from 'tenon/jsonrpc'
 import { SdkError, SdkErrorCode, SdkHttpError } from '../core/errors.ts'
 import type { FetchLike, Transport } from '../core/transport.ts'
 import type { JSONRPCMessage } from '../core/types.ts'
-import { HttpAuth } from './http-auth.ts'
-import { createHttpFetch } from './http-fetch.ts'
+import { HttpAuth, signingFetch } from './http-auth.ts'
 import type { AuthProvider, OAuthClientProvider } from './oauth/provider.ts'
 
 /** What the event stream reported. */
@@ -40,6 +40,11 @@ export type SSEClientTransportOptions = {
   requestInit?: RequestInit
   /** Sends all requests. Default: the global `fetch`. */
   fetch?: FetchLike
+  /**
+   * How redirects are handled, also in OAuth requests. `same-origin` follows them within the origin of the request; `follow`
+   * leaves them to `fetch`. Default `same-origin`.
+   */
+  redirectPolicy?: 'same-origin' | 'follow'
 }
 
 /** How long to wait before a stream that broke is opened again. */
@@ -62,18 +67,19 @@ export class SSEClientTransport implements Transport {
   #reconnecting: ReturnType<typeof setTimeout> | undefined
 
   constructor(url: URL, options: SSEClientTransportOptions = {}) {
-    const { authProvider, requestInit, fetch, eventSourceInit, skipIssuerMetadataValidation } = options
+    const { authProvider, requestInit, fetch, redirectPolicy, eventSourceInit, skipIssuerMetadataValidation } = options
     this.#auth = new HttpAuth({
       url,
       provider: authProvider,
       fetch,
       requestInit,
+      redirectPolicy,
       skipIssuerMetadataValidation,
       onInsufficientScope: 'reauthorize',
       maxStepUpRetries: 0,
     })
-    const post = createHttpFetch(fetch)
-    const get = createHttpFetch(eventSourceInit?.fetch ?? fetch)
+    const post = createHttpFetch({ fetch: signingFetch(authProvider, fetch), redirectPolicy })
+    const get = createHttpFetch({ fetch: signingFetch(authProvider, eventSourceInit?.fetch ?? fetch), redirectPolicy })
     this.#inner = new SseTransport(url, {
       auth: this.#auth,
       requestInit: requestInit as never,

@@ -1,9 +1,9 @@
+import { createHttpFetch } from '@tenon/compat-v1/client/http-fetch.js'
 import { type Backoff, HttpError, StreamableHTTPClientTransport as HttpTransport } from 'tenon/client'
 import { classify, Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
 import type { FetchLike, Transport, TransportSendOptions } from '../core/transport.ts'
 import type { JSONRPCMessage } from '../core/types.ts'
-import { HttpAuth } from './http-auth.ts'
-import { createHttpFetch } from './http-fetch.ts'
+import { HttpAuth, signingFetch } from './http-auth.ts'
 import type { AuthProvider, OAuthClientProvider } from './oauth/provider.ts'
 import { toHttpError } from './to-sdk-error.ts'
 
@@ -43,6 +43,11 @@ export type StreamableHTTPClientTransportOptions = {
   requestInit?: RequestInit
   /** Sends all requests. Default: the global `fetch`. */
   fetch?: FetchLike
+  /**
+   * How redirects are handled, also in OAuth requests. `same-origin` follows them within the origin of the request; `follow`
+   * leaves them to `fetch`. Default `same-origin`.
+   */
+  redirectPolicy?: 'same-origin' | 'follow'
   /** How often and when broken streams are opened again. */
   reconnectionOptions?: StreamableHTTPReconnectionOptions
   /** Schedules attempts to open a stream again. Default: timers. */
@@ -67,6 +72,7 @@ const defaultReconnection: StreamableHTTPReconnectionOptions = {
 /** Headers that the transport sets. Options of a message must not replace them. */
 const reservedHeaders = new Set([
   'authorization',
+  'dpop',
   'content-type',
   'mcp-protocol-version',
   'mcp-method',
@@ -88,7 +94,8 @@ export class StreamableHTTPClientTransport implements Transport {
   #isStarted = false
 
   constructor(url: URL, options: StreamableHTTPClientTransportOptions = {}) {
-    const { requestInit, fetch, sessionId, reconnectionOptions = defaultReconnection, authProvider } = options
+    const { requestInit, fetch, redirectPolicy, sessionId, authProvider } = options
+    const { reconnectionOptions = defaultReconnection } = options
     this.#maxRetries = reconnectionOptions.maxRetries
     this.#firstVersion = options.protocolVersion
     this.#auth = new HttpAuth({
@@ -96,6 +103,7 @@ export class StreamableHTTPClientTransport implements Transport {
       provider: authProvider,
       fetch,
       requestInit,
+      redirectPolicy,
       skipIssuerMetadataValidation: options.skipIssuerMetadataValidation,
       onInsufficientScope: options.onInsufficientScope ?? 'reauthorize',
       maxStepUpRetries: Math.max(0, options.maxStepUpRetries ?? 1),
@@ -103,7 +111,7 @@ export class StreamableHTTPClientTransport implements Transport {
     this.#inner = new HttpTransport(url, {
       auth: this.#auth,
       requestInit: requestInit as never,
-      fetch: createHttpFetch(fetch),
+      fetch: createHttpFetch({ fetch: signingFetch(authProvider, fetch), redirectPolicy }),
       reconnect: toBackoff(reconnectionOptions),
       reconnectionScheduler: options.reconnectionScheduler,
       recover: false,

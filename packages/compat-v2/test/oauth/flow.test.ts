@@ -15,12 +15,14 @@ import {
   RegistrationRejectedError,
 } from '../../src/client/authErrors.ts'
 import { ClientCredentialsProvider, CrossAppAccessProvider } from '../../src/client/authExtensions.ts'
+import { Client } from '../../src/client/client.ts'
 import { discoverAndRequestJwtAuthGrant } from '../../src/client/crossAppAccess.ts'
 import { DpopSession } from '../../src/client/dpop.ts'
 import { withOAuth } from '../../src/client/middleware.ts'
 import { resolveAuthorizationCallbackParams } from '../../src/client/oauth/callback.ts'
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '../../src/client/oauth/schemas.ts'
 import { exchangeAuthorization } from '../../src/client/oauth/tokens.ts'
+import { StreamableHTTPClientTransport } from '../../src/client/streamable-http.ts'
 
 beforeEach(() => {
   vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -190,6 +192,11 @@ describe('DPoP', () => {
     const response = await initialize(vault.url, withOAuth(provider)(fetch))
     expect(response.status).toBe(200)
     await response.body?.cancel()
+
+    const client = new Client({ name: 'program', version: '1.0.0' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(vault.url), { authProvider: provider }))
+    expect(client.getServerVersion()?.name).toBe('vault')
+    await client.close()
   })
 })
 
@@ -224,6 +231,35 @@ describe('grants without a user', () => {
     })
     expect(await auth(provider, { serverUrl: vault.url })).toBe('AUTHORIZED')
     expect(provider.tokens()!.access_token).toBeTruthy()
+  })
+})
+
+describe('redirects of a server', () => {
+  /** Redirects everything to another origin, and records what arrives there. */
+  function redirecting() {
+    const elsewhere: string[] = []
+    const send = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+      const { origin, pathname } = new URL(url)
+      if (origin !== 'https://mcp.example.com') {
+        elsewhere.push(pathname)
+        return new Response(null, { status: 404 })
+      }
+      const location = `https://evil.example${pathname}`
+      return init?.redirect === 'manual' ? Response.redirect(location, 307) : send(location, init)
+    }
+    return { send, elsewhere }
+  }
+
+  it.each([
+    ['same-origin', 'do not leave the origin', false],
+    ['follow', 'are left to fetch', true],
+  ] as const)('with redirectPolicy %s, %s', async (redirectPolicy, _what, isFollowed) => {
+    const { send, elsewhere } = redirecting()
+    const options = { fetch: send, redirectPolicy }
+    const transport = new StreamableHTTPClientTransport(new URL('https://mcp.example.com/mcp'), options)
+    const client = new Client({ name: 'program', version: '1.0.0' })
+    await expect(client.connect(transport)).rejects.toThrow()
+    expect(elsewhere.length > 0).toBe(isFollowed)
   })
 })
 

@@ -24,6 +24,11 @@ export function fetchWithinOrigin(baseFetch: FetchLike): FetchLike {
   }
 }
 
+/** Wraps a fetch so that `fetchWithinOrigin` leaves redirects to it, as programs can ask for. */
+export function fetchLeavingRedirects(baseFetch: FetchLike): FetchLike {
+  return (input, { redirect: _, ...init } = {}) => baseFetch(input, init)
+}
+
 /** Describes a redirect that was not followed, without anything secret in its URL. Undefined for other responses. */
 export function describeRedirect(response: Response): string | undefined {
   if (response.type === 'opaqueredirect') {
