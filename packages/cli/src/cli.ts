@@ -16,6 +16,7 @@ import { registerInstall } from './commands/install.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
 import { registerLogin } from './commands/login.ts'
+import { registerMigrate } from './commands/migrate.ts'
 import { registerPack } from './commands/pack.ts'
 import { registerPrompt } from './commands/prompt.ts'
 import { registerRead } from './commands/read.ts'
@@ -53,6 +54,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerInstall,
   registerPack,
   registerInit,
+  registerMigrate,
 ]
 
 /** Runs the command line, and returns the exit code. */

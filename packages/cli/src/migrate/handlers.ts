@@ -1,0 +1,100 @@
+import { Node, type ParameterDeclaration, ts } from 'ts-morph'
+import type { FileRewrite } from './file-rewrite.ts'
+import { type FunctionNode, identifiersIn, isFunction } from './syntax.ts'
+
+/** A function that serves a request, and where its context is. */
+interface Handler {
+  readonly rewrite: FileRewrite
+  readonly fn: FunctionNode
+  /** The position of the context among the parameters as they are written. */
+  readonly ctxIndex: number
+  /** Names for parameters in front of the context that the function does not have. */
+  readonly placeholders: readonly string[]
+  /** Names of parameters to insert before all others, because the handlers of the old package do not have them. */
+  readonly inserted: readonly string[]
+  isContextNeeded: boolean
+  name: string
+}
+
+/** What a rule knows about a handler. */
+export interface HandlerShape {
+  readonly ctxIndex: number
+  readonly placeholders: readonly string[]
+  readonly inserted?: readonly string[]
+}
+
+/** The handlers of all files. Their parameters are changed at the end, when it is known which of them need a context. */
+export class Handlers {
+  readonly #all = new Map<Node, Handler>()
+
+  /** Adds a handler. */
+  add(rewrite: FileRewrite, fn: FunctionNode, shape: HandlerShape): void {
+    if (this.#all.has(fn)) return
+    const { ctxIndex, placeholders, inserted = [] } = shape
+    const name = chooseContextName(fn, fn.getParameters()[ctxIndex])
+    this.#all.set(fn, { rewrite, fn, ctxIndex, placeholders, inserted, isContextNeeded: false, name })
+  }
+
+  /** All parameters that are contexts. */
+  get contextParameters(): { rewrite: FileRewrite; parameter: ParameterDeclaration; name: string }[] {
+    return [...this.#all.values()].flatMap(({ rewrite, fn, ctxIndex, name }) => {
+      const parameter = fn.getParameters()[ctxIndex]
+      return parameter ? [{ rewrite, parameter, name }] : []
+    })
+  }
+
+  /** Returns the name of the context for code at a node, or undefined outside of handlers. The handler gets a context if it has none. */
+  contextAt(node: Node): string | undefined {
+    for (const ancestor of node.getAncestors()) {
+      const handler = isFunction(ancestor) ? this.#all.get(ancestor) : undefined
+      if (!handler) continue
+      handler.isContextNeeded = true
+      return handler.name
+    }
+    return undefined
+  }
+
+  /** Whether a node is inside of a handler. */
+  has(node: Node): boolean {
+    return node.getAncestors().some((ancestor) => this.#all.has(ancestor))
+  }
+
+  /** Writes the parameters. */
+  finish(): void {
+    for (const handler of this.#all.values()) writeParameters(handler)
+  }
+}
+
+/** Returns the name for a context: `ctx`, if nothing else has this name. */
+export function chooseContextName(fn: FunctionNode, parameter: ParameterDeclaration | undefined): string {
+  const own = parameter?.getNameNode()
+  const ownName = Node.isIdentifier(own) ? own.getText() : undefined
+  if (ownName?.startsWith('_')) return ownName
+  const taken = new Set(identifiersIn(fn).map((name) => name.getText()))
+  if (ownName === 'ctx' || !taken.has('ctx')) return 'ctx'
+  return ownName ?? (taken.has('context') ? 'mcpContext' : 'context')
+}
+
+function writeParameters({ rewrite, fn, ctxIndex, placeholders, inserted, isContextNeeded, name }: Handler): void {
+  const parameters = fn.getParameters()
+  const hasContext = parameters.length > ctxIndex
+  const addsContext = isContextNeeded && !hasContext
+  const before = addsContext || parameters.length > 0 ? inserted : []
+  const after = addsContext ? [...placeholders.slice(parameters.length), name] : []
+  if (before.length === 0 && after.length === 0) return
+  const [first] = parameters
+  const last = parameters.at(-1)
+  const open = fn.getFirstChildByKind(ts.SyntaxKind.OpenParenToken)
+  if (!first || !last) {
+    if (open) rewrite.text.appendLeft(open.getEnd(), [...before, ...after].join(', '))
+    return
+  }
+  const needsParentheses = !open
+  if (before.length > 0 || needsParentheses)
+    rewrite.text.prependRight(
+      first.getStart(),
+      `${needsParentheses ? '(' : ''}${before.map((text) => `${text}, `).join('')}`,
+    )
+  if (after.length > 0 || needsParentheses)
+    rewrite.text.appendLeft(last.getEnd(), `${after.map((text) => `, ${text}`).join('')}${needsParentheses ? ')' : ''}`)
+}

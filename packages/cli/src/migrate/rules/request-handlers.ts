@@ -1,0 +1,220 @@
+import { type CallExpression, type Identifier, Node, ts } from 'ts-morph'
+import type { FileRewrite } from '../file-rewrite.ts'
+import type { Handlers } from '../handlers.ts'
+import { messageOf } from '../methods.ts'
+import {
+  classOf,
+  type FunctionNode,
+  functionOf,
+  identifiersIn,
+  objectOf,
+  referencesOf,
+  resolve,
+  stringOf,
+  valueOf,
+} from '../syntax.ts'
+
+const owners = new Set(['V1Server', 'V1Client', 'V2Server', 'V2Client'])
+
+/** Rewrites `setRequestHandler(CallToolRequestSchema, (request, extra) => ...)` into `setRequestHandler('tools/call', (params, ctx) => ...)`. */
+export function rewriteRequestHandlers(rewrite: FileRewrite, handlers: Handlers): void {
+  for (const call of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.CallExpression)) {
+    const callee = call.getExpression()
+    if (!Node.isPropertyAccessExpression(callee)) continue
+    const name = callee.getName()
+    if (name !== 'setRequestHandler' && name !== 'setNotificationHandler') continue
+    const owner = classOf(callee.getExpression())
+    if (owner === undefined || !owners.has(owner)) continue
+    rewriteHandler(rewrite, handlers, call, owner, name === 'setRequestHandler')
+  }
+}
+
+function rewriteHandler(
+  rewrite: FileRewrite,
+  handlers: Handlers,
+  call: CallExpression,
+  owner: string,
+  isRequest: boolean,
+): void {
+  const args = call.getArguments()
+  const [schema, ...others] = args
+  const handler = others.at(-1)
+  if (!schema || !handler) return
+  const method = methodOf(schema)
+  if (method === undefined) {
+    rewrite.report(
+      call,
+      call.getText().split('\n')[0]!,
+      'The method of this schema is not known here.',
+      "Pass the method as a string: setRequestHandler('my/method', (params, ctx) => ...).",
+    )
+    return
+  }
+  const isKnown = Node.isIdentifier(schema) && messageOf(schema.getText()) !== undefined
+  if (!isKnown && !stringOf(schema)) reportUnchecked(rewrite, schema)
+  if (stringOf(schema) === undefined) rewrite.replace(schema, rewrite.literal(method))
+  if (others.length > 1) {
+    // v2: (method, { params, result }, handler)
+    reportUnchecked(rewrite, others[0]!)
+    rewrite.replaceRange(schema.getEnd(), others[0]!.getEnd(), '')
+  }
+  const fn = functionOf(handler)
+  const isInline = fn !== undefined && fn === handler
+  if (!isInline) {
+    const [params, ctx] = isRequest ? ['params, ctx', ', ctx'] : ['params', '']
+    rewrite.text.appendLeft(handler.getStart(), `(${params}) => `)
+    const isName = Node.isIdentifier(handler) || Node.isPropertyAccessExpression(handler)
+    const text = isName ? handler.getText() : `(${handler.getText()})`
+    rewrite.replace(handler, `${text}({ method: ${rewrite.literal(method)}, params }${ctx})`)
+    if (
+      fn &&
+      isRequest &&
+      owner.endsWith('Server') &&
+      fn.getSourceFile() === rewrite.file &&
+      fn.getParameters().length > 1
+    )
+      handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_request'] })
+    return
+  }
+  if (owner.endsWith('Server') && isRequest) {
+    handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_params'] })
+    keepErrorMessages(rewrite, fn)
+  }
+  rewriteRequestParameter(rewrite, fn, method)
+}
+
+/** The method of `CallToolRequestSchema`, of a schema of the program, or of a string. */
+function methodOf(schema: Node): string | undefined {
+  const text = stringOf(schema)
+  if (text !== undefined) return text
+  const known = Node.isIdentifier(schema) ? messageOf(schema.getText()) : undefined
+  if (known) return known.method
+  // z.object({ method: z.literal('my/method'), ... }), or Base.extend({ ... })
+  const target = resolve(schema)
+  const object = Node.isCallExpression(target) ? objectOf(target.getArguments()[0]) : undefined
+  const literal = object && valueOf(object, 'method')
+  return Node.isCallExpression(literal) ? stringOf(literal.getArguments()[0]) : undefined
+}
+
+/** Handlers of Tenon get the params, not the whole request. */
+function rewriteRequestParameter(rewrite: FileRewrite, fn: FunctionNode, method: string): void {
+  const [parameter] = fn.getParameters()
+  if (!parameter) return
+  const annotation = parameter.getTypeNode()
+  const nameNode = parameter.getNameNode()
+  if (annotation && annotation.getText() !== 'any') rewrite.replaceRange(nameNode.getEnd(), annotation.getEnd(), '')
+  if (Node.isObjectBindingPattern(nameNode)) {
+    const [element, ...others] = nameNode.getElements()
+    const member = element && (element.getPropertyNameNode() ?? element.getNameNode()).getText()
+    if (element && others.length === 0 && member === 'params') {
+      const bound = element.getNameNode()
+      rewrite.replaceRange(nameNode.getStart(), bound.getStart(), '')
+      rewrite.replaceRange(bound.getEnd(), nameNode.getEnd(), '')
+    } else {
+      rewrite.report(
+        nameNode,
+        nameNode.getText(),
+        'Handlers of Tenon get the params of the request as their first parameter.',
+        'Replace the pattern with params.',
+      )
+    }
+    return
+  }
+  if (!Node.isIdentifier(nameNode)) return
+  const name = chooseParamsName(fn, nameNode)
+  rewrite.replace(nameNode, name)
+  for (const reference of referencesOf(nameNode, fn)) rewriteRequestUse(rewrite, reference, name, method)
+}
+
+function rewriteRequestUse(rewrite: FileRewrite, reference: Identifier, name: string, method: string): void {
+  const parent = reference.getParent()
+  if (Node.isPropertyAccessExpression(parent) && parent.getExpression() === reference) {
+    if (parent.getName() === 'params') {
+      const declared = parent.getParent()
+      // const params = request.params
+      if (Node.isVariableDeclaration(declared) && declared.getName() === name)
+        return removeDeclaration(rewrite, declared)
+      return rewrite.replace(parent, name)
+    }
+    if (parent.getName() === 'method') return rewrite.replace(parent, rewrite.literal(method))
+  }
+  if (Node.isVariableDeclaration(parent) && Node.isObjectBindingPattern(parent.getNameNode())) {
+    const [element, ...others] = parent.getNameNode().getDescendantsOfKind(ts.SyntaxKind.BindingElement)
+    const isParams = element && (element.getPropertyNameNode() ?? element.getNameNode()).getText() === 'params'
+    if (isParams && others.length === 0 && element.getNameNode().getText() === name)
+      return removeDeclaration(rewrite, parent)
+  }
+  const params = name === 'params' ? 'params' : `params: ${name}`
+  const message = `{ method: ${rewrite.literal(method)}, ${params} }`
+  if (Node.isShorthandPropertyAssignment(parent))
+    return rewrite.replace(reference, `${reference.getText()}: ${message}`)
+  rewrite.replace(reference, Node.isPropertyAccessExpression(parent) ? `(${message})` : message)
+}
+
+function removeDeclaration(rewrite: FileRewrite, declaration: Node): void {
+  const statement = declaration.getFirstAncestorByKind(ts.SyntaxKind.VariableStatement)
+  if (statement?.getDeclarations().length === 1) rewrite.removeStatement(statement)
+}
+
+/** `params`, unless the handler uses this name for something else. */
+function chooseParamsName(fn: FunctionNode, request: Identifier): string {
+  const own = request.getText()
+  if (own.startsWith('_')) return own === '_request' || own === '_req' ? '_params' : own
+  const isTaken = identifiersIn(fn).some((name) => {
+    if (name.getText() !== 'params') return false
+    const parent = name.getParent()
+    if (Node.isPropertyAccessExpression(parent) && parent.getNameNode() === name) return false
+    if (Node.isPropertyAssignment(parent) && parent.getNameNode() === name) return false
+    if (Node.isVariableDeclaration(parent)) return parent.getInitializer()?.getText() !== `${own}.params`
+    if (Node.isBindingElement(parent))
+      return parent.getFirstAncestorByKind(ts.SyntaxKind.VariableDeclaration)?.getInitializer()?.getText() !== own
+    return !isBoundToRequest(name, own)
+  })
+  return isTaken ? `${own}Params` : 'params'
+}
+
+/** Whether a name is the variable of `const params = request.params`. */
+function isBoundToRequest(name: Identifier, request: string): boolean {
+  const declaration = name.getSymbol()?.getDeclarations()[0]
+  if (Node.isVariableDeclaration(declaration)) return declaration.getInitializer()?.getText() === `${request}.params`
+  const variable = Node.isBindingElement(declaration)
+    ? declaration.getFirstAncestorByKind(ts.SyntaxKind.VariableDeclaration)
+    : undefined
+  return variable?.getInitializer()?.getText() === request
+}
+
+/** v1 and v2 send the message of any error. Tenon sends only those of a ProtocolError, and "Internal error" otherwise. */
+function keepErrorMessages(rewrite: FileRewrite, fn: FunctionNode): void {
+  for (const thrown of fn.getDescendantsOfKind(ts.SyntaxKind.ThrowStatement)) {
+    const error = thrown.getExpression()
+    if (!Node.isNewExpression(error) || error.getExpression().getText() !== 'Error') continue
+    const isCaught = thrown
+      .getAncestors()
+      .some(
+        (ancestor) => Node.isTryStatement(ancestor) && ancestor.getPos() >= fn.getPos() && isInBlock(thrown, ancestor),
+      )
+    const [message, options] = error.getArguments()
+    if (isCaught || !message || options) continue
+    const protocolError = rewrite.need({ from: 'tenon', name: 'ProtocolError' })
+    const codes = rewrite.need(
+      { from: 'tenon', name: 'ErrorCode' },
+      rewrite.names.has('ErrorCode') ? 'ErrorCode' : undefined,
+    )
+    rewrite.replaceRange(error.getStart(), message.getStart(), `new ${protocolError}(${codes}.InternalError, `)
+  }
+}
+
+function isInBlock(node: Node, statement: Node): boolean {
+  if (!Node.isTryStatement(statement) || !statement.getCatchClause()) return false
+  const block = statement.getTryBlock()
+  return node.getPos() >= block.getPos() && node.getEnd() <= block.getEnd()
+}
+
+function reportUnchecked(rewrite: FileRewrite, schema: Node): void {
+  rewrite.report(
+    schema,
+    schema.getText().split('\n')[0]!,
+    'Tenon does not check the params of custom methods.',
+    'Parse the params in the handler with your schema.',
+  )
+}

@@ -1,0 +1,289 @@
+import { type CallExpression, type NewExpression, Node, type PropertyAccessExpression, ts } from 'ts-morph'
+import type { FileRewrite } from '../file-rewrite.ts'
+import type { Handlers } from '../handlers.ts'
+import {
+  rewriteElicit,
+  rewriteLogParams,
+  rewriteNotification,
+  rewriteRoots,
+  rewriteSample,
+  rewriteServerRequest,
+} from '../requests.ts'
+import {
+  classOf,
+  functionOf,
+  hasSpread,
+  keysOf,
+  objectOf,
+  referencesOf,
+  stringOf,
+  valueOf,
+  withoutCasts,
+} from '../syntax.ts'
+
+const servers = new Set(['V1McpServer', 'V1Server', 'V2McpServer', 'V2Server'])
+
+/** Rewrites calls of a server that belong to a request in Tenon, and assignments of its events. */
+export function rewriteServerCalls(rewrite: FileRewrite, handlers: Handlers): void {
+  for (const access of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.PropertyAccessExpression)) {
+    const name = access.getName()
+    if (!interesting.has(name) || !servers.has(classOf(access.getExpression()) ?? '')) continue
+    const parent = access.getParent()
+    if (Node.isCallExpression(parent) && parent.getExpression() === access)
+      rewriteCall(rewrite, handlers, parent, access)
+    else if (Node.isBinaryExpression(parent) && parent.getLeft() === access) rewriteAssignment(rewrite, access, parent)
+    else reportMember(rewrite, access, name)
+  }
+  for (const created of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.NewExpression)) {
+    if (servers.has(classOf(created) ?? '')) checkOptions(rewrite, created)
+  }
+}
+
+const interesting = new Set([
+  'elicitInput',
+  'createMessage',
+  'listRoots',
+  'sendLoggingMessage',
+  'getClientCapabilities',
+  'getClientVersion',
+  'notification',
+  'request',
+  'ping',
+  'isConnected',
+  'registerCapabilities',
+  'removeRequestHandler',
+  'assertCanSetRequestHandler',
+  'createElicitationCompletionNotifier',
+  'fallbackRequestHandler',
+  'fallbackNotificationHandler',
+  'oninitialized',
+  'onclose',
+  'onerror',
+  'transport',
+  'experimental',
+])
+
+function rewriteCall(
+  rewrite: FileRewrite,
+  handlers: Handlers,
+  call: CallExpression,
+  access: PropertyAccessExpression,
+): void {
+  const name = access.getName()
+  const inHandler: Readonly<Record<string, (ctx: string) => void>> = {
+    elicitInput: (ctx) => rewriteElicit(rewrite, call, ctx),
+    createMessage: (ctx) => rewriteSample(rewrite, call, ctx),
+    listRoots: (ctx) => rewriteRoots(rewrite, call, ctx),
+    request: (ctx) => rewriteServerRequest(rewrite, call, ctx),
+    notification: (ctx) => rewriteNotification(rewrite, call, ctx),
+    getClientCapabilities: (ctx) => rewrite.replace(call, `${ctx}.caller.capabilities`),
+    getClientVersion: (ctx) => rewrite.replace(call, `${ctx}.caller.clientInfo`),
+  }
+  if (Object.hasOwn(inHandler, name) && handlers.has(call)) return inHandler[name]!(handlers.contextAt(call)!)
+  if (name === 'sendLoggingMessage') return rewriteLogging(rewrite, handlers, call)
+  if (name === 'notification' && rewriteChange(rewrite, call, access)) return
+  reportMember(rewrite, access, name)
+}
+
+function rewriteLogging(rewrite: FileRewrite, handlers: Handlers, call: CallExpression): void {
+  if (handlers.has(call) && rewriteLogParams(rewrite, call, handlers.contextAt(call)!)) return
+  const [, sessionId] = call.getArguments()
+  if (!sessionId) return
+  rewrite.report(
+    call,
+    call.getText().split('\n')[0]!,
+    'Outside of a handler, sendLoggingMessage() of Tenon reaches all sessions that requested the level.',
+    'Use ctx.log in a handler to reach one client.',
+  )
+  rewrite.removeArgument(call, 1)
+}
+
+const changes: Readonly<Record<string, string>> = {
+  'notifications/tools/list_changed': 'sendToolListChanged',
+  'notifications/prompts/list_changed': 'sendPromptListChanged',
+  'notifications/resources/list_changed': 'sendResourceListChanged',
+}
+
+/** `notification({ method })` for changes, which reach all clients. */
+function rewriteChange(rewrite: FileRewrite, call: CallExpression, access: PropertyAccessExpression): boolean {
+  const argument = call.getArguments()[0] && withoutCasts(call.getArguments()[0]!)
+  if (!Node.isObjectLiteralExpression(argument) || hasSpread(argument)) return false
+  const method = stringOf(valueOf(argument, 'method'))
+  const change = method !== undefined && Object.hasOwn(changes, method) ? changes[method] : undefined
+  const params = valueOf(argument, 'params')
+  if (change !== undefined) {
+    rewrite.replace(access.getNameNode(), change)
+    rewrite.replace(call.getArguments()[0]!, '')
+    return true
+  }
+  if (method === 'notifications/resources/updated' && params) {
+    rewrite.replace(access.getNameNode(), 'sendResourceUpdated')
+    rewrite.spreadArgument(argument, [params])
+    return true
+  }
+  if (method === 'notifications/message' && params) {
+    rewrite.replace(access.getNameNode(), 'sendLoggingMessage')
+    rewrite.spreadArgument(argument, [params])
+    return true
+  }
+  return false
+}
+
+function rewriteAssignment(rewrite: FileRewrite, access: PropertyAccessExpression, assignment: Node): void {
+  if (!Node.isBinaryExpression(assignment)) return
+  const name = access.getName()
+  const value = assignment.getRight()
+  if (name === 'oninitialized') {
+    rewrite.replaceRange(
+      access.getNameNode().getStart(),
+      value.getStart(),
+      `setNotificationHandler(${rewrite.literal('notifications/initialized')}, `,
+    )
+    rewrite.text.appendLeft(value.getEnd(), ')')
+    return
+  }
+  if (name === 'onerror' && moveToOptions(rewrite, access, assignment, value)) return
+  reportMember(rewrite, access, name)
+}
+
+/** In Tenon `onError` is an option. */
+function moveToOptions(rewrite: FileRewrite, access: PropertyAccessExpression, assignment: Node, value: Node): boolean {
+  const statement = assignment.getParent()
+  const created = findCreation(access.getExpression())
+  const fn = functionOf(value)
+  if (!created || !fn || fn !== value || !Node.isExpressionStatement(statement)) return false
+  if (created.getSourceFile() !== rewrite.file) return false
+  const [info, options] = created.getArguments()
+  const object = options && withoutCasts(options)
+  if (!info || (options && !Node.isObjectLiteralExpression(object))) return false
+  const parameter = fn.getParameters()[0]
+  const annotation = parameter?.getTypeNode()
+  const handlerText = annotation
+    ? value.getText().slice(0, parameter!.getNameNode().getEnd() - value.getStart()) +
+      value.getText().slice(annotation.getEnd() - value.getStart())
+    : value.getText()
+  const bound = parameter?.getNameNode()
+  const usesMembers =
+    Node.isIdentifier(bound) &&
+    referencesOf(bound, fn).some(
+      (use) =>
+        Node.isPropertyAccessExpression(use.getParent()) && use.getParent().getText().startsWith(`${use.getText()}.`),
+    )
+  if (usesMembers) {
+    rewrite.report(
+      value,
+      value.getText().split('\n')[0]!,
+      'onError gets a value of type unknown.',
+      'Check that it is an Error before you read its members.',
+    )
+  }
+  rewrite.removeStatement(statement)
+  const property = `onError: ${handlerText}`
+  if (!Node.isObjectLiteralExpression(object)) rewrite.text.appendLeft(info.getEnd(), `, { ${property} }`)
+  else {
+    const last = object.getProperties().at(-1)
+    if (!last) rewrite.replace(object, `{ ${property} }`)
+    else if (last.getStartLineNumber() === object.getStartLineNumber())
+      rewrite.text.appendLeft(last.getEnd(), `, ${property}`)
+    else rewrite.text.appendLeft(last.getEnd(), `,\n${' '.repeat(last.getStart() - last.getStartLinePos())}${property}`)
+  }
+  return true
+}
+
+/** Finds `new Server(...)` for `server` or `this.server`, also for the `server` member of an `McpServer`. */
+function findCreation(node: Node): NewExpression | undefined {
+  if (Node.isPropertyAccessExpression(node) && classOf(node.getExpression())?.endsWith('McpServer'))
+    return findCreation(node.getExpression())
+  const name = Node.isPropertyAccessExpression(node) ? node.getNameNode() : node
+  if (!Node.isIdentifier(name)) return undefined
+  const declaration = name.getSymbol()?.getDeclarations()[0]
+  const value =
+    Node.isVariableDeclaration(declaration) || Node.isPropertyDeclaration(declaration)
+      ? declaration.getInitializer()
+      : undefined
+  if (Node.isNewExpression(value)) return value
+  if (!Node.isPropertyAccessExpression(node)) return undefined
+  // this.server = new Server(...)
+  return node
+    .getSourceFile()
+    .getDescendantsOfKind(ts.SyntaxKind.BinaryExpression)
+    .filter((other) => other.getLeft().getText() === node.getText())
+    .map((other) => other.getRight())
+    .find(Node.isNewExpression)
+}
+
+const unknownOptions: Readonly<Record<string, string>> = {
+  enforceStrictCapabilities: 'Remove it: Tenon always checks capabilities.',
+  debouncedNotificationMethods: 'Remove it: Tenon collects changes, see listChangedDelayMs.',
+  taskStore: 'Pass tasks: tasks({ store }) of tenon/tasks.',
+  taskMessageQueue: 'Pass tasks: tasks({ store }) of tenon/tasks.',
+  jsonSchemaValidator: 'Remove it: Tenon validates JSON Schema itself.',
+}
+
+function checkOptions(rewrite: FileRewrite, created: NewExpression): void {
+  const options = objectOf(created.getArguments()[1])
+  if (!options) return
+  for (const name of keysOf(options)) {
+    if (!Object.hasOwn(unknownOptions, name)) continue
+    const property = options.getProperty(name)!
+    rewrite.report(property, name, `Servers of Tenon have no option "${name}".`, unknownOptions[name]!)
+  }
+}
+
+const hints: Readonly<Record<string, readonly [reason: string, action: string]>> = {
+  getClientCapabilities: [
+    'A server of Tenon has many clients, so their capabilities are facts of a request.',
+    'Read ctx.caller.capabilities, or ctx.can(), in a handler.',
+  ],
+  getClientVersion: [
+    'A server of Tenon has many clients, so their names are facts of a request.',
+    'Read ctx.caller.clientInfo in a handler.',
+  ],
+  listRoots: [
+    'A server of Tenon has many clients, so questions belong to a request.',
+    'Call ctx.roots() in the handlers that need them. Roots are cached until the client reports a change.',
+  ],
+  elicitInput: [
+    'A server of Tenon has many clients, so questions belong to a request.',
+    'Pass ctx to this function, and call ctx.elicit(message, schema).',
+  ],
+  createMessage: [
+    'A server of Tenon has many clients, so questions belong to a request.',
+    'Pass ctx to this function, and call ctx.sample(params).',
+  ],
+  request: [
+    'A server of Tenon has many clients, so requests belong to a request of the client.',
+    'Pass ctx to this function, and call ctx.elicit, ctx.sample or ctx.roots.',
+  ],
+  notification: [
+    'A server of Tenon has many clients.',
+    'Pass ctx to this function, and call ctx.notify(method, params).',
+  ],
+  isConnected: ['A server of Tenon can be connected to any number of clients.', 'Remember what connect() returned.'],
+  registerCapabilities: ['Capabilities are an option of the constructor.', 'Pass capabilities to the constructor.'],
+  onclose: [
+    'A server of Tenon has many connections.',
+    'Set onclose of the transport before you connect it, or await the end of serveStdio.',
+  ],
+  onerror: ['Errors are reported to an option of the constructor.', 'Pass onError to the constructor.'],
+  fallbackRequestHandler: ['Tenon has no handler for all other methods.', 'Call setRequestHandler for each method.'],
+  fallbackNotificationHandler: [
+    'Tenon has no handler for all other notifications.',
+    'Call setNotificationHandler for each method.',
+  ],
+  transport: ['A server of Tenon has many transports.', 'Keep the transport that you passed to connect().'],
+  experimental: [
+    'Tasks work differently in Tenon.',
+    'Pass tasks: tasks() of tenon/tasks, and set execution.taskSupport of the tool. See docs/tasks.md.',
+  ],
+  createElicitationCompletionNotifier: [
+    'In Tenon this belongs to a request.',
+    'Use complete() of the answer of ctx.elicitUrl, or ctx.elicitationComplete(id).',
+  ],
+  ping: ['A server of Tenon has many clients.', 'Use the option ping of the server.'],
+}
+
+function reportMember(rewrite: FileRewrite, access: PropertyAccessExpression, name: string): void {
+  const [reason, action] = hints[name] ?? [`Servers of Tenon have no "${name}".`, 'See docs/servers.md.']
+  rewrite.report(access, access.getText(), reason, action)
+}
