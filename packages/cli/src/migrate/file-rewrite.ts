@@ -1,5 +1,5 @@
 import MagicString from 'magic-string'
-import { type CallExpression, type Identifier, Node, type ObjectLiteralExpression, type SourceFile, ts } from 'ts-morph'
+import { type CallExpression, type Identifier, Node, type ObjectLiteralExpression, type SourceFile } from 'ts-morph'
 import type { Finding } from './finding.ts'
 import type { NewName } from './names.ts'
 import { identifiersIn } from './syntax.ts'
@@ -29,7 +29,13 @@ export class FileRewrite {
 
   /** The quote that the file uses for imports. */
   get quote(): string {
-    return /\b(?:from|require\()\s*"/.test(this.file.getFullText()) ? '"' : "'"
+    const [, quote] = /(['"])(?:@modelcontextprotocol\/|fastmcp['"])/.exec(this.file.getFullText()) ?? []
+    return quote ?? (/\bfrom\s*"/.test(this.file.getFullText()) ? '"' : "'")
+  }
+
+  /** Whether the file has types. */
+  get isTypeScript(): boolean {
+    return /\.[cm]?tsx?$/.test(this.path)
   }
 
   /** A string literal in the style of the file. */
@@ -125,14 +131,16 @@ export class FileRewrite {
     const nodes = values.filter((value): value is Node => typeof value !== 'string')
     const sorted = [...nodes].sort((a, b) => a.getStart() - b.getStart())
     const isInOrder = nodes.every((node, index) => node === sorted[index]) && nodes.length === values.length
+    let before: Node | undefined
     values.forEach((value, index) => {
       const separator = index < values.length - 1 ? ', ' : ''
       if (typeof value === 'string') {
-        this.text.appendLeft(object.getStart(), value + separator)
+        this.text.appendLeft(before?.getEnd() ?? object.getStart(), value + separator)
         return
       }
       if (separator) this.text.appendLeft(value.getEnd(), separator)
       if (!isInOrder) this.text.move(value.getStart(), value.getEnd(), object.getStart())
+      before = value
     })
     let at = object.getStart()
     for (const node of sorted) {
@@ -163,17 +171,15 @@ export class FileRewrite {
   /** Indents the lines of a node except the first, and leaves the text of template literals alone. */
   indent(node: Node, by: string): void {
     const full = this.file.getFullText()
-    const templates = node
-      .getDescendants()
-      .concat(node)
-      .filter((inner) => inner.getKind() >= ts.SyntaxKind.NoSubstitutionTemplateLiteral && isTemplatePart(inner))
-    for (
-      let at = full.indexOf('\n', node.getStart());
-      at !== -1 && at < node.getEnd();
-      at = full.indexOf('\n', at + 1)
-    ) {
-      const isInTemplate = templates.some((template) => template.getStart() <= at && at < template.getEnd())
-      if (!isInTemplate && full[at + 1] !== '\n') this.text.appendRight(at + 1, by)
+    for (const at of lineStarts(node)) if (full[at] !== '\n') this.text.appendRight(at, by)
+  }
+
+  /** Removes up to some spaces at the start of the lines of a node, except the first. */
+  dedent(node: Node, spaces: number): void {
+    const full = this.file.getFullText()
+    for (const at of lineStarts(node)) {
+      const found = /^ */.exec(full.slice(at, at + spaces))![0].length
+      if (found > 0) this.text.remove(at, at + found)
     }
   }
 
@@ -188,6 +194,17 @@ export class FileRewrite {
     this.consumed.add(node)
     for (const inner of node.getDescendants()) if (Node.isIdentifier(inner)) this.consumed.add(inner)
   }
+}
+
+/** The positions of the lines of a node that are not inside a template literal, except the first. */
+function lineStarts(node: Node): number[] {
+  const full = node.getSourceFile().getFullText()
+  const templates = node.getDescendants().concat(node).filter(isTemplatePart)
+  const starts: number[] = []
+  for (let at = full.indexOf('\n', node.getStart()); at !== -1 && at < node.getEnd(); at = full.indexOf('\n', at + 1)) {
+    if (!templates.some((template) => template.getStart() <= at && at < template.getEnd())) starts.push(at + 1)
+  }
+  return starts
 }
 
 function isTemplatePart(node: Node): boolean {

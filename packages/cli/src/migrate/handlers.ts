@@ -26,6 +26,7 @@ export interface HandlerShape {
 /** The handlers of all files. Their parameters are changed at the end, when it is known which of them need a context. */
 export class Handlers {
   readonly #all = new Map<Node, Handler>()
+  readonly #notifications = new Map<Node, { rewrite: FileRewrite; isLinkNeeded: boolean }>()
 
   /** Adds a handler. */
   add(rewrite: FileRewrite, fn: FunctionNode, shape: HandlerShape): void {
@@ -59,8 +60,29 @@ export class Handlers {
     return node.getAncestors().some((ancestor) => this.#all.has(ancestor))
   }
 
+  /** Adds the handler of a notification, whose second parameter says where the notification came from. */
+  addNotification(rewrite: FileRewrite, fn: FunctionNode): void {
+    if (fn.getParameters().length < 2) this.#notifications.set(fn, { rewrite, isLinkNeeded: false })
+  }
+
+  /** Returns the name of the link for code in the handler of a notification. */
+  linkAt(node: Node): string | undefined {
+    for (const ancestor of node.getAncestors()) {
+      const handler = this.#notifications.get(ancestor)
+      if (!handler) continue
+      handler.isLinkNeeded = true
+      return 'link'
+    }
+    return undefined
+  }
+
   /** Writes the parameters. */
   finish(): void {
+    for (const [fn, { rewrite, isLinkNeeded }] of this.#notifications) {
+      if (!isLinkNeeded || !isFunction(fn)) continue
+      const shape = { ctxIndex: 1, placeholders: ['_params'], inserted: [] }
+      writeParameters({ rewrite, fn, ...shape, isContextNeeded: true, name: '{ link }' })
+    }
     for (const handler of this.#all.values()) writeParameters(handler)
   }
 }

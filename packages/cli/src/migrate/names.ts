@@ -63,8 +63,6 @@ const values: Readonly<Record<string, NewName>> = {
   InMemoryTransport: { from: 'tenon/server', name: 'InMemoryTransport' },
   ProtocolErrorCode: { from: 'tenon', name: 'ErrorCode' },
   NodeStreamableHTTPServerTransport: { from: 'tenon/server', name: 'StreamableHTTPServerTransport' },
-  UserError: { from: 'tenon/server', name: 'ToolError' },
-  FastMCP: { from: 'tenon/server', name: 'McpServer' },
 }
 
 const types: Readonly<Record<string, NewName>> = {
@@ -87,6 +85,8 @@ const types: Readonly<Record<string, NewName>> = {
     SSEServerTransportOptions: 'SSEServerTransportOptions',
     AuthInfo: 'AuthInfo',
     Variables: 'TemplateVariables',
+    CompleteResourceTemplateCallback: 'Completer',
+    CompleteCallback: 'Completer',
     EventStore: 'EventStore',
   }),
   ...typesIn('tenon/client', {
@@ -107,8 +107,27 @@ const types: Readonly<Record<string, NewName>> = {
   }),
 }
 
+/** FastMCP has names of its own, some of which mean something else in the official packages. */
+const fastMcpNames: Readonly<Record<string, NewName>> = {
+  FastMCP: { from: 'tenon/server', name: 'McpServer' },
+  UserError: { from: 'tenon/server', name: 'ToolError' },
+  ...typesIn('tenon/server', { Context: 'Context', ToolParameters: 'StandardSchema' }),
+  ...typesIn('tenon', {
+    AudioContent: 'AudioContent',
+    Content: 'ContentBlock',
+    ContentResult: 'CallToolResult',
+    Icon: 'Icon',
+    ImageContent: 'ImageContent',
+    LoggingLevel: 'LoggingLevel',
+    ResourceContent: 'EmbeddedResource',
+    ResourceLink: 'ResourceLink',
+    TextContent: 'TextContent',
+  }),
+}
+
 /** Finds the place of a name in Tenon. Names that need more than another import are not here: `McpError`, schemas. */
 export function findNewName(oldModule: string, name: string): NewName | undefined {
+  if (oldModule === 'fastmcp') return Object.hasOwn(fastMcpNames, name) ? fastMcpNames[name] : undefined
   const isProtocolModule = /\/types(\.js)?$/.test(oldModule)
   if (name === 'ResourceTemplate' && isProtocolModule) return type('tenon', 'ResourceTemplateInfo')
   if (name === 'ResourceTemplateType') return type('tenon', 'ResourceTemplateInfo')

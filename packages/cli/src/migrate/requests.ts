@@ -1,7 +1,7 @@
 // Rewrites of calls that take a message, `send({ method, params })`, into calls of the context.
 import { type CallExpression, Node, type ObjectLiteralExpression } from 'ts-morph'
 import type { FileRewrite } from './file-rewrite.ts'
-import { hasSpread, keysOf, stringOf, valueOf, withoutCasts } from './syntax.ts'
+import { hasSpread, keysOf, objectOf, stringOf, valueOf, withoutCasts } from './syntax.ts'
 
 /** Rewrites `send({ method, params })` into `ctx.notify(method, params)`, or into the shorter form for logs and progress. */
 export function rewriteNotification(rewrite: FileRewrite, call: CallExpression, ctx: string): void {
@@ -160,33 +160,67 @@ export function rewriteRoots(rewrite: FileRewrite, call: CallExpression, ctx: st
 
 /** Rewrites `sendRequest({ method, params }, schema, options)` into the call of the context for this method. */
 export function rewriteServerRequest(rewrite: FileRewrite, call: CallExpression, ctx: string): void {
-  const argument = call.getArguments()[0] && withoutCasts(call.getArguments()[0]!)
-  const message = Node.isObjectLiteralExpression(argument) && !hasSpread(argument) ? argument : undefined
+  const [first, schema, options] = call.getArguments()
+  if (!first) return
+  const argument = withoutCasts(first)
+  const literal = Node.isObjectLiteralExpression(argument) && !hasSpread(argument) ? argument : undefined
+  const message = literal ?? objectOf(argument)
   const method = message && stringOf(valueOf(message, 'method'))
   const params = message && valueOf(message, 'params')
   if (method === 'roots/list') return rewriteRoots(rewrite, call, ctx)
-  if (!message || !params || (method !== 'sampling/createMessage' && method !== 'elicitation/create')) {
+  rewriteRequestOptions(rewrite, options)
+  if (schema) rewrite.replaceRange(first.getEnd(), schema.getEnd(), '')
+  if (method === 'sampling/createMessage' && params && !hasTask(params)) {
+    rewrite.replace(call.getExpression(), `${ctx}.sample`)
+    if (literal) rewrite.spreadArgument(literal, [params])
+    else rewrite.replace(first, `${argument.getText()}.params`)
+    return
+  }
+  const given = params && withoutCasts(params)
+  if (method === 'elicitation/create' && literal && Node.isObjectLiteralExpression(given) && !hasSpread(given)) {
+    return rewriteElicitParams(rewrite, call, literal, given, ctx)
+  }
+  rewrite.replace(call.getExpression(), `${ctx}.ask`)
+  castResult(rewrite, call, resultType(method, schema))
+  if (!message || method === undefined || (params && hasTask(params))) {
     rewrite.report(
       call,
-      call.getExpression().getText(),
-      'The context of Tenon sends only the requests that the protocol has.',
-      'Use ctx.elicit, ctx.elicitUrl, ctx.sample or ctx.roots.',
+      call.getText().split('\n')[0]!,
+      'ctx.ask sends only elicitation/create, sampling/createMessage and roots/list.',
+      'Check the method. Pass { task } as an option of ctx.elicit or ctx.sample to have the client answer as a task.',
     )
-    return
   }
-  const [, schema, options] = call.getArguments()
-  rewriteRequestOptions(rewrite, options)
-  if (schema) rewrite.replaceRange(call.getArguments()[0]!.getEnd(), schema.getEnd(), '')
-  if (method === 'sampling/createMessage') {
-    rewrite.replace(call.getExpression(), `${ctx}.sample`)
-    rewrite.spreadArgument(message, [params])
-    return
+}
+
+function hasTask(params: Node): boolean {
+  const object = objectOf(params)
+  return object !== undefined && keysOf(object).includes('task')
+}
+
+/** The type of the result, from the schema that was passed or from the method. */
+export function resultType(method: string | undefined, schema?: Node): string | undefined {
+  const [, named] = /^(CreateMessage|Elicit|ListRoots)Result(?:WithTools)?Schema$/.exec(schema?.getText() ?? '') ?? []
+  const byMethod: Readonly<Record<string, string>> = {
+    'sampling/createMessage': 'CreateMessage',
+    'elicitation/create': 'Elicit',
+    'roots/list': 'ListRoots',
   }
-  const given = withoutCasts(params)
-  if (Node.isObjectLiteralExpression(given) && !hasSpread(given)) {
-    return rewriteElicitParams(rewrite, call, message, given, ctx)
+  const noun = named ?? (method === undefined ? undefined : byMethod[method])
+  return noun && `${noun}Result`
+}
+
+/** Adds the type of a result, which is a plain object otherwise. */
+export function castResult(rewrite: FileRewrite, call: CallExpression, type: string | undefined): void {
+  if (!rewrite.isTypeScript || type === undefined) return
+  const local = rewrite.need({ from: 'tenon', name: type, isType: true }, rewrite.names.has(type) ? type : undefined)
+  const awaited = call.getParent()
+  if (!Node.isAwaitExpression(awaited)) return
+  rewrite.text.appendLeft(awaited.getStart(), '(')
+  rewrite.text.appendRight(awaited.getEnd(), `) as unknown as ${local}`)
+  if (Node.isPropertyAccessExpression(awaited.getParent()?.getParent())) {
+    rewrite.text.appendLeft(awaited.getStart(), '(')
+    rewrite.text.appendRight(awaited.getEnd(), ')')
   }
-  reportMessage(rewrite, call)
 }
 
 const renamedOptions: Readonly<Record<string, string>> = {

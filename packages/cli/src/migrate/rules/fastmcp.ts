@@ -1,3 +1,408 @@
+import { type CallExpression, Node, type ObjectLiteralExpression, type PropertyAccessExpression, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { Handlers } from '../handlers.ts'
-export function rewriteFastMcp(_rewrite: FileRewrite, _handlers: Handlers): void {}
+import {
+  classOf,
+  type FunctionNode,
+  functionOf,
+  hasSpread,
+  keysOf,
+  stringOf,
+  valueOf,
+  withoutCasts,
+} from '../syntax.ts'
+
+/** Rewrites the registrations of FastMCP, its constructor and `start()`. */
+export function rewriteFastMcp(rewrite: FileRewrite, handlers: Handlers): void {
+  for (const created of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.NewExpression)) {
+    if (classOf(created) === 'FastServer') rewriteConstructor(rewrite, created)
+  }
+  for (const access of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.PropertyAccessExpression)) {
+    if (classOf(access.getExpression()) !== 'FastServer') continue
+    const call = access.getParent()
+    const isCalled = Node.isCallExpression(call) && call.getExpression() === access
+    if (isCalled) rewriteCall(rewrite, handlers, call, access)
+    else reportMember(rewrite, access)
+  }
+}
+
+function rewriteCall(
+  rewrite: FileRewrite,
+  handlers: Handlers,
+  call: CallExpression,
+  access: PropertyAccessExpression,
+): void {
+  const name = access.getName()
+  if (name === 'start') return rewriteStart(rewrite, call, access)
+  if (name === 'stop') return rewrite.replace(access.getNameNode(), 'close')
+  const first = call.getArguments()[0]
+  const object = first && withoutCasts(first)
+  const isLiteral = Node.isObjectLiteralExpression(object) && !hasSpread(object)
+  if (isLiteral && name === 'addTool') return rewriteTool(rewrite, handlers, access, object)
+  if (isLiteral && name === 'addResource') return rewriteResource(rewrite, access, object)
+  if (isLiteral && name === 'addResourceTemplate') return rewriteTemplate(rewrite, access, object)
+  if (isLiteral && name === 'addPrompt') return rewritePrompt(rewrite, handlers, access, object)
+  reportMember(rewrite, access)
+}
+
+const infoKeys = new Set(['name', 'version', 'title', 'icons', 'websiteUrl'])
+
+/** `new FastMCP({ name, version, instructions })` has the options of a server in the same object. */
+function rewriteConstructor(rewrite: FileRewrite, created: Node): void {
+  if (!Node.isNewExpression(created)) return
+  const typeArguments = created.getTypeArguments()
+  if (typeArguments.length > 0)
+    rewrite.replaceRange(created.getExpression().getEnd(), typeArguments.at(-1)!.getEnd() + 1, '')
+  const first = created.getArguments()[0]
+  const options = first && withoutCasts(first)
+  if (!Node.isObjectLiteralExpression(options) || hasSpread(options)) {
+    rewrite.report(
+      created,
+      created.getText().split('\n')[0]!,
+      'The options are not written out here.',
+      'Pass { name, version } as the first argument, and { instructions } as the second.',
+    )
+    return
+  }
+  const moved = keysOf(options).filter((key) => !infoKeys.has(key))
+  for (const key of moved) {
+    if (key !== 'instructions') reportOption(rewrite, options, key)
+  }
+  const instructions = valueOf(options, 'instructions')
+  if (instructions) {
+    const text = instructions.getText() === 'instructions' ? 'instructions' : `instructions: ${instructions.getText()}`
+    rewrite.text.appendLeft(first!.getEnd(), `, { ${text} }`)
+  }
+  if (moved.length > 0) rewrite.removeProperties(options, moved)
+}
+
+const optionHints: Readonly<Record<string, string>> = {
+  authenticate: 'Pass auth to serveHttp or createMcpHandler: docs/auth-servers.md.',
+  auth: 'Pass auth to serveHttp or createMcpHandler: docs/auth-servers.md.',
+  oauth: 'Pass auth to serveHttp or createMcpHandler: docs/auth-servers.md.',
+  health: 'Pass healthPath to serveHttp.',
+  ping: 'Pass ping: { intervalMs } to the server.',
+  logger: 'Tenon reports errors to the option onError.',
+  roots: 'Use ctx.roots() in handlers.',
+}
+
+function reportOption(rewrite: FileRewrite, options: ObjectLiteralExpression, key: string): void {
+  const property = options.getProperty(key)!
+  const hint = Object.hasOwn(optionHints, key) ? optionHints[key]! : 'docs/servers.md lists the options.'
+  rewrite.report(
+    property,
+    property.getText().split('\n')[0]!,
+    `The option "${key}" was removed: Tenon has no such option.`,
+    hint,
+  )
+}
+
+const toolKeys = new Set(['name', 'description', 'parameters', 'outputSchema', 'annotations', 'execute', '_meta'])
+
+function rewriteTool(
+  rewrite: FileRewrite,
+  handlers: Handlers,
+  access: PropertyAccessExpression,
+  tool: ObjectLiteralExpression,
+): void {
+  const execute = valueOf(tool, 'execute')
+  const name = valueOf(tool, 'name')
+  if (!execute || !name) return reportMember(rewrite, access)
+  rewrite.replace(access.getNameNode(), 'registerTool')
+  renameProperty(rewrite, tool, 'parameters', 'inputSchema')
+  const unknown = keysOf(tool).filter((key) => !toolKeys.has(key))
+  for (const key of unknown) reportToolOption(rewrite, tool, key)
+  const fn = functionOf(execute)
+  if (fn && fn === execute) {
+    wrapContent(rewrite, fn)
+    handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_args'] })
+  }
+  takeOut(rewrite, tool, { first: [name.getText()], last: execute, gone: ['name', ...unknown] })
+}
+
+function reportToolOption(rewrite: FileRewrite, tool: ObjectLiteralExpression, key: string): void {
+  const property = tool.getProperty(key)!
+  const hints: Readonly<Record<string, string>> = {
+    canAccess: 'Use requiredScopes and hideUnauthorized of the tool: docs/auth-servers.md.',
+    timeoutMs: 'Stop the work yourself: AbortSignal.any([ctx.signal, AbortSignal.timeout(ms)]).',
+  }
+  rewrite.report(
+    property,
+    property.getText().split('\n')[0]!,
+    `The option "${key}" was removed: tools of Tenon have no such option.`,
+    hints[key] ?? 'docs/servers.md lists the options.',
+  )
+}
+
+/** FastMCP takes a single content block as the result; Tenon takes text or `{ content }`. */
+function wrapContent(rewrite: FileRewrite, fn: FunctionNode): void {
+  for (const value of returnedBy(fn)) {
+    const object = withoutCasts(value)
+    if (!Node.isObjectLiteralExpression(object)) continue
+    const keys = keysOf(object)
+    if (!keys.includes('type') || keys.includes('content')) continue
+    rewrite.text.appendLeft(object.getStart(), '{ content: [')
+    rewrite.text.appendRight(object.getEnd(), '] }')
+  }
+}
+
+function rewriteResource(
+  rewrite: FileRewrite,
+  access: PropertyAccessExpression,
+  resource: ObjectLiteralExpression,
+): void {
+  const load = valueOf(resource, 'load')
+  const name = valueOf(resource, 'name')
+  const uri = valueOf(resource, 'uri')
+  if (!load || !name || !uri) return reportMember(rewrite, access)
+  rewrite.replace(access.getNameNode(), 'registerResource')
+  rewriteLoad(rewrite, load, [])
+  takeOut(rewrite, resource, { first: [name.getText(), uri.getText()], last: load, gone: ['name', 'uri', 'complete'] })
+}
+
+function rewriteTemplate(
+  rewrite: FileRewrite,
+  access: PropertyAccessExpression,
+  template: ObjectLiteralExpression,
+): void {
+  const load = valueOf(template, 'load')
+  const name = valueOf(template, 'name')
+  const uri = valueOf(template, 'uriTemplate')
+  if (!load || !name || !uri) return reportMember(rewrite, access)
+  rewrite.replace(access.getNameNode(), 'registerResource')
+  const resourceTemplate = rewrite.need({ from: 'tenon/server', name: 'ResourceTemplate' })
+  const completers = completersOf(valueOf(template, 'arguments'))
+  const options = completers === '' ? '' : `, { complete: { ${completers} } }`
+  rewriteLoad(rewrite, load, ['_uri'])
+  takeOut(rewrite, template, {
+    first: [name.getText(), `new ${resourceTemplate}(${uri.getText()}${options})`],
+    last: load,
+    gone: ['name', 'uriTemplate', 'arguments', 'complete'],
+  })
+}
+
+/** `load` of FastMCP returns `{ text }`; a reader of Tenon returns the text itself. */
+function rewriteLoad(rewrite: FileRewrite, load: Node, inserted: readonly string[]): void {
+  const fn = functionOf(load)
+  const values = fn && fn === load ? returnedBy(fn) : []
+  const isText = (value: Node) => {
+    const object = withoutCasts(value)
+    return Node.isObjectLiteralExpression(object) && keysOf(object).length === 1 && keysOf(object)[0] === 'text'
+  }
+  if (fn && values.length > 0 && values.every(isText)) {
+    for (const value of values) {
+      const object = withoutCasts(value) as ObjectLiteralExpression
+      const text = valueOf(object, 'text')!
+      // Parentheses around the body of an arrow function are not needed for a text.
+      const outer = Node.isParenthesizedExpression(value) ? value : object
+      rewrite.replaceRange(outer.getStart(), text.getStart(), '')
+      rewrite.replaceRange(text.getEnd(), outer.getEnd(), '')
+    }
+    const [parameter] = fn.getParameters()
+    if (inserted.length > 0 && parameter) rewrite.text.prependRight(parameter.getStart(), `${inserted.join(', ')}, `)
+    return
+  }
+  const parameters = inserted.length > 0 ? 'uri, args' : 'uri'
+  const args = inserted.length > 0 ? 'args' : ''
+  rewrite.text.prependRight(load.getStart(), `async (${parameters}) => ({ contents: [await (`)
+  rewrite.text.appendLeft(load.getEnd(), `)(${args})].flat().map((content) => ({ uri: uri.href, ...content })) })`)
+}
+
+function rewritePrompt(
+  rewrite: FileRewrite,
+  handlers: Handlers,
+  access: PropertyAccessExpression,
+  prompt: ObjectLiteralExpression,
+): void {
+  const load = valueOf(prompt, 'load')
+  const name = valueOf(prompt, 'name')
+  const list = valueOf(prompt, 'arguments')
+  const schema = list && toArgsSchema(rewrite, list)
+  if (!load || !name || (list && schema === undefined)) return reportMember(rewrite, access)
+  rewrite.replace(access.getNameNode(), 'registerPrompt')
+  const fn = functionOf(load)
+  const context = fn === load ? fn?.getParameters()[1] : undefined
+  if (context) {
+    rewrite.report(context, context.getText(), 'FastMCP passes the session here, Tenon passes ctx.', 'Use ctx.auth.')
+  }
+  const property = prompt.getProperty('arguments')
+  const completers = completersOf(list)
+  if (property && schema !== undefined) {
+    const complete = completers === '' ? '' : `, complete: { ${completers} }`
+    rewrite.replace(property, `argsSchema: ${schema}${complete}`)
+  }
+  takeOut(rewrite, prompt, { first: [name.getText()], last: load, gone: ['name'] })
+}
+
+/** Writes the arguments of a prompt as a JSON Schema. */
+function toArgsSchema(rewrite: FileRewrite, list: Node): string | undefined {
+  const array = withoutCasts(list)
+  if (!Node.isArrayLiteralExpression(array)) return undefined
+  const properties: string[] = []
+  const required: string[] = []
+  for (const element of array.getElements()) {
+    const item = withoutCasts(element)
+    const name = Node.isObjectLiteralExpression(item) ? stringOf(valueOf(item, 'name')) : undefined
+    if (name === undefined || !Node.isObjectLiteralExpression(item)) return undefined
+    const description = valueOf(item, 'description')
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : rewrite.literal(name)
+    const values = valueOf(item, 'enum')
+    const parts = [`type: ${rewrite.literal('string')}`]
+    if (description) parts.push(`description: ${description.getText()}`)
+    if (values) parts.push(`enum: ${values.getText()}`)
+    properties.push(`${key}: { ${parts.join(', ')} }`)
+    if (valueOf(item, 'required')?.getText() === 'true') required.push(rewrite.literal(name))
+  }
+  const requiredText = required.length > 0 ? `, required: [${required.join(', ')}]` : ''
+  return `{ type: ${rewrite.literal('object')}, properties: { ${properties.join(', ')} }${requiredText} }`
+}
+
+/** The completers of arguments: a function, or the values of `enum`. */
+function completersOf(list: Node | undefined): string {
+  const array = list && withoutCasts(list)
+  if (!Node.isArrayLiteralExpression(array)) return ''
+  const found = array.getElements().flatMap((element) => {
+    const item = withoutCasts(element)
+    if (!Node.isObjectLiteralExpression(item)) return []
+    const completer = valueOf(item, 'complete') ?? valueOf(item, 'enum')
+    const name = stringOf(valueOf(item, 'name'))
+    return completer && name !== undefined ? [`${name}: ${completer.getText()}`] : []
+  })
+  return found.join(', ')
+}
+
+/** `start({ transportType })` */
+function rewriteStart(rewrite: FileRewrite, call: CallExpression, access: PropertyAccessExpression): void {
+  const server = access.getExpression()
+  const first = call.getArguments()[0]
+  const options = first && withoutCasts(first)
+  const object = Node.isObjectLiteralExpression(options) && !hasSpread(options) ? options : undefined
+  const transport = object && stringOf(valueOf(object, 'transportType'))
+  if (!first || transport === 'stdio') {
+    const serveStdio = rewrite.need({ from: 'tenon/server', name: 'serveStdio' })
+    rewrite.text.appendLeft(call.getStart(), `${serveStdio}(`)
+    return rewrite.replaceRange(server.getEnd(), call.getEnd(), ')')
+  }
+  const http = object && valueOf(object, 'httpStream')
+  const given = http && withoutCasts(http)
+  if (transport !== 'httpStream' || (http && !Node.isObjectLiteralExpression(given))) {
+    rewrite.report(
+      call,
+      call.getText().split('\n')[0]!,
+      'The transport is not written out here.',
+      'Call serveStdio(server), or serveHttp(server, { port }).',
+    )
+    return
+  }
+  const serveHttp = rewrite.need({ from: 'tenon/server', name: 'serveHttp' })
+  const text = Node.isObjectLiteralExpression(given) ? httpOptions(rewrite, given) : ''
+  rewrite.text.appendLeft(call.getStart(), `${serveHttp}(`)
+  rewrite.replaceRange(server.getEnd(), call.getEnd(), `, { ${text || 'port: 8080'} })`)
+}
+
+const httpNames: Readonly<Record<string, string>> = {
+  port: 'port',
+  host: 'host',
+  endpoint: 'path',
+  eventStore: 'eventStore',
+}
+
+function httpOptions(rewrite: FileRewrite, options: ObjectLiteralExpression): string {
+  const parts = keysOf(options).flatMap((key) => {
+    const value = valueOf(options, key)
+    const text = value?.getText() ?? ''
+    if (key === 'stateless') return text === 'true' ? ['sessions: false'] : []
+    const to = Object.hasOwn(httpNames, key) ? httpNames[key]! : undefined
+    if (to !== undefined) return [to === text ? to : `${to}: ${text}`]
+    rewrite.report(
+      options.getProperty(key)!,
+      options.getProperty(key)!.getText(),
+      `The option "${key}" was removed: it has another form in Tenon, or none.`,
+      'docs/http.md lists the options of serveHttp.',
+    )
+    return []
+  })
+  return parts.join(', ')
+}
+
+interface TakenOut {
+  /** Arguments in front of the object. */
+  readonly first: readonly string[]
+  /** The value that becomes the argument after the object. */
+  readonly last: Node
+  /** Properties that go away. */
+  readonly gone: readonly string[]
+}
+
+/** Turns `{ name, ..., execute }` into `name, { ... }, execute`. */
+function takeOut(rewrite: FileRewrite, object: ObjectLiteralExpression, { first, last, gone }: TakenOut): void {
+  const isMethod = Node.isMethodDeclaration(last)
+  const property = isMethod ? last : last.getParent()!
+  const properties = object.getProperties()
+  const index = properties.findIndex((other) => other === property)
+  const next = properties[index + 1]
+  const before = properties.slice(0, index).findLast((other) => !('getName' in other && gone.includes(other.getName())))
+  rewrite.text.appendLeft(object.getStart(), `${first.join(', ')}, `)
+  rewrite.removeProperties(object, gone)
+  if (isMethod) writeMethodAsFunction(rewrite, last)
+  const full = rewrite.file.getFullText()
+  const comma = /^\s*,/.exec(full.slice(last.getEnd()))?.[0].length ?? 0
+  const start = next || comma > 0 || !before ? property.getFullStart() : before.getEnd()
+  rewrite.replaceRange(start, last.getStart(), '')
+  rewrite.replaceRange(last.getEnd(), next ? next.getFullStart() : last.getEnd() + comma, '')
+  rewrite.text.move(last.getStart(), last.getEnd(), object.getEnd())
+  rewrite.text.prependRight(last.getStart(), ', ')
+  const shift = columnOf(full, property.getStart()) - columnOf(full, object.getParent()!.getStart())
+  if (shift > 0) rewrite.dedent(last, shift)
+}
+
+function columnOf(text: string, at: number): number {
+  const start = text.lastIndexOf('\n', at - 1) + 1
+  return /^ */.exec(text.slice(start))![0].length
+}
+
+/** `async execute(args) { ... }` becomes `async function execute(args) { ... }`. */
+function writeMethodAsFunction(rewrite: FileRewrite, method: Node): void {
+  if (Node.isMethodDeclaration(method)) rewrite.text.appendLeft(method.getNameNode().getStart(), 'function ')
+}
+
+function renameProperty(rewrite: FileRewrite, object: ObjectLiteralExpression, from: string, to: string): void {
+  const property = object.getProperty(from)
+  if (Node.isShorthandPropertyAssignment(property)) rewrite.replace(property, `${to}: ${from}`)
+  else if (Node.isPropertyAssignment(property)) rewrite.replace(property.getNameNode(), to)
+}
+
+/** The values that a function returns itself, not those of functions in it. */
+function returnedBy(fn: FunctionNode): Node[] {
+  const body = fn.getBody()
+  if (body && !Node.isBlock(body)) return [body]
+  return fn
+    .getDescendantsOfKind(ts.SyntaxKind.ReturnStatement)
+    .filter((statement) => statement.getFirstAncestor((ancestor) => functionOf(ancestor) === ancestor) === fn)
+    .flatMap((statement) => statement.getExpression() ?? [])
+}
+
+const memberHints: Readonly<Record<string, string>> = {
+  addTool: 'Write server.registerTool(name, { description, inputSchema }, handler).',
+  addTools: 'Call server.registerTool for each tool.',
+  addResource: 'Write server.registerResource(name, uri, { mimeType }, (uri) => text).',
+  addResources: 'Call server.registerResource for each resource.',
+  addResourceTemplate:
+    'Write server.registerResource(name, new ResourceTemplate(uri), { mimeType }, (uri, variables) => text).',
+  addPrompt: 'Write server.registerPrompt(name, { description, argsSchema }, handler).',
+  addPrompts: 'Call server.registerPrompt for each prompt.',
+  on: 'A server of Tenon has no events for connections. Read ctx.caller in handlers.',
+  sessions: 'A server of Tenon has links: server.server.links.',
+  getApp: 'Use createMcpHandler(server) in your own app: docs/http.md.',
+  embedded: 'Return { type: "resource", resource: { uri, text } }.',
+}
+
+function reportMember(rewrite: FileRewrite, access: PropertyAccessExpression): void {
+  const name = access.getName()
+  rewrite.report(
+    access,
+    access.getText(),
+    'It was not rewritten: its argument is not written out here, or Tenon has no counterpart.',
+    Object.hasOwn(memberHints, name) ? memberHints[name]! : 'See docs/servers.md.',
+  )
+}

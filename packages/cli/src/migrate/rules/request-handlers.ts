@@ -80,6 +80,7 @@ function rewriteHandler(
     handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_params'] })
     keepErrorMessages(rewrite, fn)
   }
+  if (owner.endsWith('Server') && !isRequest) handlers.addNotification(rewrite, fn)
   rewriteRequestParameter(rewrite, fn, method)
 }
 

@@ -2,9 +2,12 @@ import { type CallExpression, type NewExpression, Node, type PropertyAccessExpre
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { Handlers } from '../handlers.ts'
 import {
+  castResult,
+  resultType,
   rewriteElicit,
   rewriteLogParams,
   rewriteNotification,
+  rewriteRequestOptions,
   rewriteRoots,
   rewriteSample,
   rewriteServerRequest,
@@ -25,6 +28,12 @@ const servers = new Set(['V1McpServer', 'V1Server', 'V2McpServer', 'V2Server'])
 
 /** Rewrites calls of a server that belong to a request in Tenon, and assignments of its events. */
 export function rewriteServerCalls(rewrite: FileRewrite, handlers: Handlers): void {
+  for (const assignment of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.BinaryExpression)) {
+    const left = assignment.getLeft()
+    const fn = functionOf(assignment.getRight())
+    if (Node.isPropertyAccessExpression(left) && left.getName() === 'oninitialized' && fn === assignment.getRight())
+      if (fn) handlers.addNotification(rewrite, fn)
+  }
   for (const access of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.PropertyAccessExpression)) {
     const name = access.getName()
     if (!interesting.has(name) || !servers.has(classOf(access.getExpression()) ?? '')) continue
@@ -32,7 +41,9 @@ export function rewriteServerCalls(rewrite: FileRewrite, handlers: Handlers): vo
     if (Node.isCallExpression(parent) && parent.getExpression() === access)
       rewriteCall(rewrite, handlers, parent, access)
     else if (Node.isBinaryExpression(parent) && parent.getLeft() === access) rewriteAssignment(rewrite, access, parent)
-    else reportMember(rewrite, access, name)
+    else if (name === 'transport' && handlers.linkAt(access) !== undefined) {
+      rewrite.replace(access, `${handlers.linkAt(access)}.transport`)
+    } else reportMember(rewrite, access, name)
   }
   for (const created of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.NewExpression)) {
     if (servers.has(classOf(created) ?? '')) checkOptions(rewrite, created)
@@ -50,9 +61,6 @@ const interesting = new Set([
   'request',
   'ping',
   'isConnected',
-  'registerCapabilities',
-  'removeRequestHandler',
-  'assertCanSetRequestHandler',
   'createElicitationCompletionNotifier',
   'fallbackRequestHandler',
   'fallbackNotificationHandler',
@@ -82,7 +90,49 @@ function rewriteCall(
   if (Object.hasOwn(inHandler, name) && handlers.has(call)) return inHandler[name]!(handlers.contextAt(call)!)
   if (name === 'sendLoggingMessage') return rewriteLogging(rewrite, handlers, call)
   if (name === 'notification' && rewriteChange(rewrite, call, access)) return
+  if (rewriteForClient(rewrite, handlers, call, access)) return
   reportMember(rewrite, access, name)
+}
+
+const clientRequests: Readonly<Record<string, string>> = {
+  listRoots: 'roots/list',
+  createMessage: 'sampling/createMessage',
+  elicitInput: 'elicitation/create',
+}
+
+/**
+ * Outside of requests, a server of v1 means its only client. In the handler of a notification it is the sender; elsewhere it is
+ * the first client that has introduced itself.
+ */
+function rewriteForClient(
+  rewrite: FileRewrite,
+  handlers: Handlers,
+  call: CallExpression,
+  access: PropertyAccessExpression,
+): boolean {
+  const name = access.getName()
+  const server = access.getExpression().getText()
+  const link = handlers.linkAt(call)
+  const fact =
+    name === 'getClientCapabilities' ? 'capabilities' : name === 'getClientVersion' ? 'clientInfo' : undefined
+  if (fact !== undefined) {
+    const any = `${server}.links.map((link) => ${server}.callerOf(link)).find(Boolean)?.${fact}`
+    if (link === undefined) reportMember(rewrite, access, name)
+    rewrite.replace(call, link === undefined ? any : `${server}.callerOf(${link})?.${fact}`)
+    return true
+  }
+  const method = Object.hasOwn(clientRequests, name) ? clientRequests[name] : undefined
+  if (method === undefined) return false
+  const any = `${server}.links.find((link) => ${server}.callerOf(link))${rewrite.isTypeScript ? '!' : ''}`
+  if (link === undefined) reportMember(rewrite, access, name)
+  const [params, options] = call.getArguments()
+  rewriteRequestOptions(rewrite, options)
+  const callee = call.getExpression()
+  const open = `${link ?? any}.request(${rewrite.literal(method)}`
+  if (params) rewrite.replaceRange(callee.getStart(), params.getStart(), `${open}, `)
+  else rewrite.replaceRange(callee.getStart(), call.getEnd(), `${open})`)
+  castResult(rewrite, call, resultType(method))
+  return true
 }
 
 function rewriteLogging(rewrite: FileRewrite, handlers: Handlers, call: CallExpression): void {
@@ -133,6 +183,12 @@ function rewriteAssignment(rewrite: FileRewrite, access: PropertyAccessExpressio
   if (!Node.isBinaryExpression(assignment)) return
   const name = access.getName()
   const value = assignment.getRight()
+  if (name === 'fallbackRequestHandler' || name === 'fallbackNotificationHandler') {
+    const setter = name === 'fallbackRequestHandler' ? 'setFallbackRequestHandler' : 'setFallbackNotificationHandler'
+    rewrite.replaceRange(access.getNameNode().getStart(), value.getStart(), `${setter}(`)
+    rewrite.text.appendLeft(value.getEnd(), ')')
+    return
+  }
   if (name === 'oninitialized') {
     rewrite.replaceRange(
       access.getNameNode().getStart(),
@@ -260,17 +316,11 @@ const hints: Readonly<Record<string, readonly [reason: string, action: string]>>
     'Pass ctx to this function, and call ctx.notify(method, params).',
   ],
   isConnected: ['A server of Tenon can be connected to any number of clients.', 'Remember what connect() returned.'],
-  registerCapabilities: ['Capabilities are an option of the constructor.', 'Pass capabilities to the constructor.'],
   onclose: [
     'A server of Tenon has many connections.',
     'Set onclose of the transport before you connect it, or await the end of serveStdio.',
   ],
   onerror: ['Errors are reported to an option of the constructor.', 'Pass onError to the constructor.'],
-  fallbackRequestHandler: ['Tenon has no handler for all other methods.', 'Call setRequestHandler for each method.'],
-  fallbackNotificationHandler: [
-    'Tenon has no handler for all other notifications.',
-    'Call setNotificationHandler for each method.',
-  ],
   transport: ['A server of Tenon has many transports.', 'Keep the transport that you passed to connect().'],
   experimental: [
     'Tasks work differently in Tenon.',
