@@ -34,6 +34,8 @@ const renamedTypes: Readonly<Record<string, string>> = {
   JSONRPCResponse: 'RpcResponse',
   PaginatedRequestParams: 'PaginatedParams',
   SamplingMessageContentBlock: 'SamplingContent',
+  // Programs use the union of all results for those of tools.
+  ServerResult: 'CallToolResult',
 }
 
 const values: Readonly<Record<string, NewName>> = {

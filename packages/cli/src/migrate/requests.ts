@@ -261,7 +261,21 @@ export function rewriteRequestOptions(rewrite: FileRewrite, options: Node | unde
   }
 }
 
+/** Notifications of Tenon are sent without waiting, so there is no promise to handle. */
+function dropCatch(rewrite: FileRewrite, call: CallExpression): void {
+  const access = call.getParent()
+  const outer = access?.getParent()
+  if (!Node.isPropertyAccessExpression(access) || access.getName() !== 'catch' || !Node.isCallExpression(outer)) return
+  rewrite.replaceRange(call.getEnd(), outer.getEnd(), '')
+  const parent = outer.getParent()
+  if (Node.isExpressionStatement(parent) || Node.isAwaitExpression(parent)) return
+  // lastSend = extra.sendNotification(...).catch(...)
+  rewrite.text.appendLeft(outer.getStart(), 'Promise.resolve(')
+  rewrite.text.appendRight(outer.getEnd(), ')')
+}
+
 function dropFurtherArguments(rewrite: FileRewrite, call: CallExpression): void {
+  dropCatch(rewrite, call)
   const [first, ...rest] = call.getArguments()
   const last = rest.at(-1)
   if (first && last) rewrite.replaceRange(first.getEnd(), last.getEnd(), '')

@@ -61,27 +61,51 @@ function rewriteHandler(
   const fn = functionOf(handler)
   const isInline = fn !== undefined && fn === handler
   if (!isInline) {
-    const [params, ctx] = isRequest ? ['params, ctx', ', ctx'] : ['params', '']
-    rewrite.text.appendLeft(handler.getStart(), `(${params}) => `)
-    const isName = Node.isIdentifier(handler) || Node.isPropertyAccessExpression(handler)
-    const text = isName ? handler.getText() : `(${handler.getText()})`
-    rewrite.replace(handler, `${text}({ method: ${rewrite.literal(method)}, params }${ctx})`)
-    if (
-      fn &&
-      isRequest &&
-      owner.endsWith('Server') &&
-      fn.getSourceFile() === rewrite.file &&
-      fn.getParameters().length > 1
-    )
+    adaptHandler(rewrite, handler, method)
+    if (fn && isRequest && owner.endsWith('Server') && fn.getSourceFile() === rewrite.file)
       handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_request'] })
     return
   }
   if (owner.endsWith('Server') && isRequest) {
     handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_params'] })
     keepErrorMessages(rewrite, fn)
+    if (method === 'tools/list' && rewrite.isTypeScript) castTools(rewrite, fn)
   }
   if (owner.endsWith('Server') && !isRequest) handlers.addNotification(rewrite, fn)
   rewriteRequestParameter(rewrite, fn, method)
+}
+
+/** Wraps a handler that is defined elsewhere, and expects the request: `(params) => handler({ method, params })`. */
+function adaptHandler(rewrite: FileRewrite, handler: Node, method: string): void {
+  const signature = handler.getType().getCallSignatures()[0]
+  const count = signature?.getParameters().length ?? functionOf(handler)?.getParameters().length ?? 2
+  if (count === 0) return
+  const [params, ctx] = count > 1 ? ['params, ctx', ', ctx'] : ['params', '']
+  const isName = Node.isIdentifier(handler) || Node.isPropertyAccessExpression(handler)
+  rewrite.text.appendLeft(handler.getStart(), `(${params}) => ${isName ? '' : '('}`)
+  const expected = signature?.getParameters()[0]?.getTypeAtLocation(handler)
+  const isStrict = expected !== undefined && !expected.isAny() && !expected.getProperty('method')
+  const call = `(${isStrict ? '{ params }' : `{ method: ${rewrite.literal(method)}, params }`}${ctx})`
+  rewrite.text.appendRight(handler.getEnd(), `${isName ? '' : ')'}${call}`)
+}
+
+/** The results of v1 are typed loosely, those of Tenon are not: a schema has `type: 'object'`, not any string. */
+function castTools(rewrite: FileRewrite, fn: FunctionNode): void {
+  const tool = () =>
+    rewrite.need({ from: 'tenon', name: 'Tool', isType: true }, rewrite.names.has('Tool') ? 'Tool' : undefined)
+  for (const object of fn.getDescendantsOfKind(ts.SyntaxKind.ObjectLiteralExpression)) {
+    const tools = object.getProperty('tools')
+    if (Node.isShorthandPropertyAssignment(tools)) rewrite.replace(tools, `tools: tools as ${tool()}[]`)
+    const list = Node.isPropertyAssignment(tools) ? tools.getInitializer() : undefined
+    if (list && !Node.isArrayLiteralExpression(list) && !Node.isAsExpression(list))
+      rewrite.text.appendRight(list.getEnd(), ` as ${tool()}[]`)
+    for (const key of ['inputSchema', 'outputSchema']) {
+      const schema = object.getProperty(key)
+      const value = Node.isPropertyAssignment(schema) ? schema.getInitializer() : undefined
+      if (Node.isCallExpression(value))
+        rewrite.text.appendRight(value.getEnd(), ` as ${tool()}[${rewrite.literal(key)}]`)
+    }
+  }
 }
 
 /** The method of `CallToolRequestSchema`, of a schema of the program, or of a string. */

@@ -198,8 +198,27 @@ function rewriteAssignment(rewrite: FileRewrite, access: PropertyAccessExpressio
     rewrite.text.appendLeft(value.getEnd(), ')')
     return
   }
+  const transport = name === 'onclose' ? transportOf(access, assignment) : undefined
+  if (transport !== undefined) return rewrite.replace(access, `${transport}.onclose`)
   if (name === 'onerror' && moveToOptions(rewrite, access, assignment, value)) return
   reportMember(rewrite, access, name)
+}
+
+/** The transport that the server is connected to later in the same block, whose `onclose` connect() respects. */
+function transportOf(access: PropertyAccessExpression, assignment: Node): string | undefined {
+  const block = assignment.getFirstAncestor((node) => Node.isBlock(node) || Node.isSourceFile(node))
+  const server = access.getExpression().getText()
+  for (const call of block?.getDescendantsOfKind(ts.SyntaxKind.CallExpression) ?? []) {
+    const callee = call.getExpression()
+    const [transport] = call.getArguments()
+    if (!Node.isPropertyAccessExpression(callee) || callee.getName() !== 'connect' || !Node.isIdentifier(transport))
+      continue
+    const owner = callee.getExpression().getText()
+    if ((owner !== server && `${owner}.server` !== server) || call.getStart() < assignment.getEnd()) continue
+    const declaration = transport.getSymbol()?.getDeclarations()[0]
+    if (declaration && declaration.getEnd() < assignment.getStart()) return transport.getText()
+  }
+  return undefined
 }
 
 /** In Tenon `onError` is an option. */
