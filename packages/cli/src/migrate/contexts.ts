@@ -8,7 +8,16 @@ import {
 import type { FileRewrite } from './file-rewrite.ts'
 import { chooseContextName, type Handlers } from './handlers.ts'
 import { rewriteElicit, rewriteNotification, rewriteSample, rewriteServerRequest, writeProgress } from './requests.ts'
-import { classOf, functionOf, hasSpread, isFunction, referencesOf, stringOf, valueOf, withoutCasts } from './syntax.ts'
+import {
+  classOf,
+  functionOf,
+  hasSpread,
+  isFunction,
+  propertyValue,
+  referencesOf,
+  stringOf,
+  withoutCasts,
+} from './syntax.ts'
 
 /** Members of old contexts that only have another name in Tenon. */
 const renamed: Readonly<Record<string, string>> = {
@@ -227,7 +236,7 @@ function rewriteReportProgress(rewrite: FileRewrite, call: Node, ctx: string): v
   const [first] = call.getArguments()
   const params = first && withoutCasts(first)
   const progress =
-    Node.isObjectLiteralExpression(params) && !hasSpread(params) ? valueOf(params, 'progress') : undefined
+    Node.isObjectLiteralExpression(params) && !hasSpread(params) ? propertyValue(params, 'progress') : undefined
   if (!progress || !Node.isObjectLiteralExpression(params)) {
     rewrite.report(
       call,

@@ -18,6 +18,8 @@ export class FileRewrite {
   readonly findings: Finding[] = []
   /** Names of old imports that no longer occur after the edits. */
   readonly consumed = new Set<Node>()
+  /** Names that the file imports from old packages. They become free. */
+  oldNames: ReadonlySet<string> = new Set()
   readonly #wanted = new Map<string, Map<string, Wanted>>()
   #names: ReadonlySet<string> | undefined
 
@@ -66,7 +68,8 @@ export class FileRewrite {
       if (!isType) known.isType = false
       return known.local
     }
-    const free = this.names.has(name) ? `Tenon${name[0]!.toUpperCase()}${name.slice(1)}` : name
+    const isTaken = this.names.has(name) && !this.oldNames.has(name)
+    const free = isTaken ? `Tenon${name[0]!.toUpperCase()}${name.slice(1)}` : name
     names.set(name, { local: local ?? free, isType })
     return local ?? free
   }

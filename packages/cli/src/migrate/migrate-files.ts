@@ -7,6 +7,7 @@ import { Handlers } from './handlers.ts'
 import { rewriteImports } from './imports.ts'
 import { collectNames, findOldImports } from './old-imports.ts'
 import { rewriteClientCalls } from './rules/client.ts'
+import { rewriteFactories } from './rules/factories.ts'
 import { rewriteFastMcp } from './rules/fastmcp.ts'
 import { rewriteHttp } from './rules/http.ts'
 import { rewriteRegistrations } from './rules/registrations.ts'
@@ -65,6 +66,8 @@ function createProject(): Project {
 function rewriteAll(rewrites: ReadonlyMap<string, FileRewrite>): void {
   const handlers = new Handlers()
   const imports = new Map([...rewrites.values()].map((rewrite) => [rewrite, findOldImports(rewrite.file)]))
+  for (const [rewrite, old] of imports)
+    rewrite.oldNames = new Set(old.flatMap(({ names }) => names.map(({ local }) => local.getText())))
   for (const rewrite of rewrites.values()) {
     rewriteRegistrations(rewrite, handlers)
     rewriteRequestHandlers(rewrite, handlers)
@@ -74,6 +77,7 @@ function rewriteAll(rewrites: ReadonlyMap<string, FileRewrite>): void {
   for (const [rewrite, old] of imports) {
     rewriteServerCalls(rewrite, handlers)
     rewriteStdio(rewrite)
+    rewriteFactories(rewrite, old)
     rewriteHttp(rewrite)
     rewriteClientCalls(rewrite)
     rewriteTypes(rewrite, old, handlers)

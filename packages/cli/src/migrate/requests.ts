@@ -1,7 +1,7 @@
 // Rewrites of calls that take a message, `send({ method, params })`, into calls of the context.
 import { type CallExpression, Node, type ObjectLiteralExpression } from 'ts-morph'
 import type { FileRewrite } from './file-rewrite.ts'
-import { hasSpread, keysOf, objectOf, stringOf, valueOf, withoutCasts } from './syntax.ts'
+import { hasSpread, keysOf, objectOf, propertyValue, stringOf, withoutCasts } from './syntax.ts'
 
 /** Rewrites `send({ method, params })` into `ctx.notify(method, params)`, or into the shorter form for logs and progress. */
 export function rewriteNotification(rewrite: FileRewrite, call: CallExpression, ctx: string): void {
@@ -14,14 +14,14 @@ export function rewriteNotification(rewrite: FileRewrite, call: CallExpression, 
     rewrite.replace(argument, `${name}.method, ${name}.params`)
     return
   }
-  const params = valueOf(argument, 'params')
-  const method = stringOf(valueOf(argument, 'method'))
+  const params = propertyValue(argument, 'params')
+  const method = stringOf(propertyValue(argument, 'method'))
   const given = params && withoutCasts(params)
   if (Node.isObjectLiteralExpression(given) && !hasSpread(given)) {
     if (method === 'notifications/progress' && rewriteProgress(rewrite, call, argument, given, ctx)) return
     if (method === 'notifications/message' && rewriteLog(rewrite, call, argument, given, ctx)) return
   }
-  const methodNode = valueOf(argument, 'method')
+  const methodNode = propertyValue(argument, 'method')
   if (!methodNode) return reportMessage(rewrite, call)
   rewrite.replace(callee, `${ctx}.notify`)
   dropFurtherArguments(rewrite, call)
@@ -42,9 +42,9 @@ function rewriteLog(
   params: ObjectLiteralExpression,
   ctx: string,
 ): boolean {
-  const level = valueOf(params, 'level')
-  const data = valueOf(params, 'data')
-  const logger = valueOf(params, 'logger')
+  const level = propertyValue(params, 'level')
+  const data = propertyValue(params, 'data')
+  const logger = propertyValue(params, 'logger')
   if (!level || !data || keysOf(params).some((key) => !['level', 'data', 'logger', '_meta'].includes(key))) return false
   const known = stringOf(level)
   if (known === undefined && !Node.isIdentifier(level)) return false
@@ -61,7 +61,7 @@ function rewriteProgress(
   params: ObjectLiteralExpression,
   ctx: string,
 ): boolean {
-  const progress = valueOf(params, 'progress')
+  const progress = propertyValue(params, 'progress')
   if (!progress) return false
   rewrite.replace(call.getExpression(), `${ctx}.progress`)
   dropFurtherArguments(rewrite, call)
@@ -78,7 +78,7 @@ export function writeProgress(
 ): void {
   const details = keysOf(params).filter((key) => key === 'total' || key === 'message')
   const text = details.map((key) => {
-    const value = valueOf(params, key)!.getText()
+    const value = propertyValue(params, key)!.getText()
     return value === key ? key : `${key}: ${value}`
   })
   rewrite.spreadArgument(argument, text.length > 0 ? [progress, `{ ${text.join(', ')} }`] : [progress])
@@ -106,13 +106,13 @@ function rewriteElicitParams(
   params: ObjectLiteralExpression,
   ctx: string,
 ): void {
-  const message = valueOf(params, 'message')
-  const schema = valueOf(params, 'requestedSchema')
-  const url = valueOf(params, 'url')
+  const message = propertyValue(params, 'message')
+  const schema = propertyValue(params, 'requestedSchema')
+  const url = propertyValue(params, 'url')
   if (!message || !(schema ?? url)) return reportMessage(rewrite, call)
   rewrite.replace(call.getExpression(), `${ctx}.${url ? 'elicitUrl' : 'elicit'}`)
   if (!url) return rewrite.spreadArgument(argument, [message, schema!])
-  const id = valueOf(params, 'elicitationId')
+  const id = propertyValue(params, 'elicitationId')
   const options = id && (id.getText() === 'elicitationId' ? '{ elicitationId }' : `{ elicitationId: ${id.getText()} }`)
   rewrite.spreadArgument(argument, options ? [message, url, options] : [message, url])
 }
@@ -165,8 +165,8 @@ export function rewriteServerRequest(rewrite: FileRewrite, call: CallExpression,
   const argument = withoutCasts(first)
   const literal = Node.isObjectLiteralExpression(argument) && !hasSpread(argument) ? argument : undefined
   const message = literal ?? objectOf(argument)
-  const method = message && stringOf(valueOf(message, 'method'))
-  const params = message && valueOf(message, 'params')
+  const method = message && stringOf(propertyValue(message, 'method'))
+  const params = message && propertyValue(message, 'params')
   if (method === 'roots/list') return rewriteRoots(rewrite, call, ctx)
   rewriteRequestOptions(rewrite, options)
   if (schema) rewrite.replaceRange(first.getEnd(), schema.getEnd(), '')

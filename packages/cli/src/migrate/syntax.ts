@@ -75,7 +75,7 @@ export function identifiersIn(node: Node): Identifier[] {
 }
 
 /** Returns the value of a property: of `a: 1`, of the shorthand `a`, or the method itself. */
-export function valueOf(object: ObjectLiteralExpression, name: string): Node | undefined {
+export function propertyValue(object: ObjectLiteralExpression, name: string): Node | undefined {
   const property = object.getProperty(name)
   if (Node.isPropertyAssignment(property)) return property.getInitializer()
   if (Node.isShorthandPropertyAssignment(property)) return property.getNameNode()

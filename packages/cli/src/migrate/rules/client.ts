@@ -1,7 +1,7 @@
 import { type CallExpression, Node, type PropertyAccessExpression, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import { rewriteRequestOptions } from '../requests.ts'
-import { classOf, hasSpread, stringOf, valueOf, withoutCasts } from '../syntax.ts'
+import { classOf, hasSpread, propertyValue, stringOf, withoutCasts } from '../syntax.ts'
 
 /** Rewrites calls of a client. */
 export function rewriteClientCalls(rewrite: FileRewrite): void {
@@ -78,8 +78,8 @@ function rewriteRequest(
   const needsParams = options !== undefined
   if (isV1 && second) rewrite.replaceRange(first!.getEnd(), second.getEnd(), '')
   if (message) {
-    const method = valueOf(message, 'method')
-    const params = valueOf(message, 'params')
+    const method = propertyValue(message, 'method')
+    const params = propertyValue(message, 'params')
     if (method)
       return rewrite.spreadArgument(message, params ? [method, params] : needsParams ? [method, '{}'] : [method])
   }
@@ -102,10 +102,10 @@ function rewriteMessage(
   const [first] = call.getArguments()
   const argument = first && withoutCasts(first)
   const message = Node.isObjectLiteralExpression(argument) && !hasSpread(argument) ? argument : undefined
-  const method = message && valueOf(message, 'method')
+  const method = message && propertyValue(message, 'method')
   rewrite.replace(access.getNameNode(), to)
   if (message && method) {
-    const params = valueOf(message, 'params')
+    const params = propertyValue(message, 'params')
     return rewrite.spreadArgument(message, params ? [method, params] : [method])
   }
   if (Node.isIdentifier(argument))

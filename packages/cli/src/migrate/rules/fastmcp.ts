@@ -7,8 +7,8 @@ import {
   functionOf,
   hasSpread,
   keysOf,
+  propertyValue,
   stringOf,
-  valueOf,
   withoutCasts,
 } from '../syntax.ts'
 
@@ -41,7 +41,7 @@ function rewriteCall(
   if (isLiteral && name === 'addTool') return rewriteTool(rewrite, handlers, access, object)
   if (isLiteral && name === 'addResource') return rewriteResource(rewrite, access, object)
   if (isLiteral && name === 'addResourceTemplate') return rewriteTemplate(rewrite, access, object)
-  if (isLiteral && name === 'addPrompt') return rewritePrompt(rewrite, handlers, access, object)
+  if (isLiteral && name === 'addPrompt') return rewritePrompt(rewrite, access, object)
   reportMember(rewrite, access)
 }
 
@@ -68,7 +68,7 @@ function rewriteConstructor(rewrite: FileRewrite, created: Node): void {
   for (const key of moved) {
     if (key !== 'instructions') reportOption(rewrite, options, key)
   }
-  const instructions = valueOf(options, 'instructions')
+  const instructions = propertyValue(options, 'instructions')
   if (instructions) {
     const text = instructions.getText() === 'instructions' ? 'instructions' : `instructions: ${instructions.getText()}`
     rewrite.text.appendLeft(first!.getEnd(), `, { ${text} }`)
@@ -105,8 +105,8 @@ function rewriteTool(
   access: PropertyAccessExpression,
   tool: ObjectLiteralExpression,
 ): void {
-  const execute = valueOf(tool, 'execute')
-  const name = valueOf(tool, 'name')
+  const execute = propertyValue(tool, 'execute')
+  const name = propertyValue(tool, 'name')
   if (!execute || !name) return reportMember(rewrite, access)
   rewrite.replace(access.getNameNode(), 'registerTool')
   renameProperty(rewrite, tool, 'parameters', 'inputSchema')
@@ -138,6 +138,11 @@ function reportToolOption(rewrite: FileRewrite, tool: ObjectLiteralExpression, k
 function wrapContent(rewrite: FileRewrite, fn: FunctionNode): void {
   for (const value of returnedBy(fn)) {
     const object = withoutCasts(value)
+    const media = Node.isAwaitExpression(object) ? object.getExpression() : object
+    if (Node.isCallExpression(media) && /^(image|audio)Content$/.test(media.getExpression().getText())) {
+      rewrite.text.appendLeft(value.getStart(), media === object ? '{ content: [await ' : '{ content: [')
+      rewrite.text.appendRight(value.getEnd(), '] }')
+    }
     if (!Node.isObjectLiteralExpression(object)) continue
     const keys = keysOf(object)
     if (!keys.includes('type') || keys.includes('content')) continue
@@ -151,9 +156,9 @@ function rewriteResource(
   access: PropertyAccessExpression,
   resource: ObjectLiteralExpression,
 ): void {
-  const load = valueOf(resource, 'load')
-  const name = valueOf(resource, 'name')
-  const uri = valueOf(resource, 'uri')
+  const load = propertyValue(resource, 'load')
+  const name = propertyValue(resource, 'name')
+  const uri = propertyValue(resource, 'uri')
   if (!load || !name || !uri) return reportMember(rewrite, access)
   rewrite.replace(access.getNameNode(), 'registerResource')
   rewriteLoad(rewrite, load, [])
@@ -165,13 +170,13 @@ function rewriteTemplate(
   access: PropertyAccessExpression,
   template: ObjectLiteralExpression,
 ): void {
-  const load = valueOf(template, 'load')
-  const name = valueOf(template, 'name')
-  const uri = valueOf(template, 'uriTemplate')
+  const load = propertyValue(template, 'load')
+  const name = propertyValue(template, 'name')
+  const uri = propertyValue(template, 'uriTemplate')
   if (!load || !name || !uri) return reportMember(rewrite, access)
   rewrite.replace(access.getNameNode(), 'registerResource')
   const resourceTemplate = rewrite.need({ from: 'tenon/server', name: 'ResourceTemplate' })
-  const completers = completersOf(valueOf(template, 'arguments'))
+  const completers = completersOf(propertyValue(template, 'arguments'))
   const options = completers === '' ? '' : `, { complete: { ${completers} } }`
   rewriteLoad(rewrite, load, ['_uri'])
   takeOut(rewrite, template, {
@@ -192,7 +197,7 @@ function rewriteLoad(rewrite: FileRewrite, load: Node, inserted: readonly string
   if (fn && values.length > 0 && values.every(isText)) {
     for (const value of values) {
       const object = withoutCasts(value) as ObjectLiteralExpression
-      const text = valueOf(object, 'text')!
+      const text = propertyValue(object, 'text')!
       // Parentheses around the body of an arrow function are not needed for a text.
       const outer = Node.isParenthesizedExpression(value) ? value : object
       rewrite.replaceRange(outer.getStart(), text.getStart(), '')
@@ -208,15 +213,10 @@ function rewriteLoad(rewrite: FileRewrite, load: Node, inserted: readonly string
   rewrite.text.appendLeft(load.getEnd(), `)(${args})].flat().map((content) => ({ uri: uri.href, ...content })) })`)
 }
 
-function rewritePrompt(
-  rewrite: FileRewrite,
-  handlers: Handlers,
-  access: PropertyAccessExpression,
-  prompt: ObjectLiteralExpression,
-): void {
-  const load = valueOf(prompt, 'load')
-  const name = valueOf(prompt, 'name')
-  const list = valueOf(prompt, 'arguments')
+function rewritePrompt(rewrite: FileRewrite, access: PropertyAccessExpression, prompt: ObjectLiteralExpression): void {
+  const load = propertyValue(prompt, 'load')
+  const name = propertyValue(prompt, 'name')
+  const list = propertyValue(prompt, 'arguments')
   const schema = list && toArgsSchema(rewrite, list)
   if (!load || !name || (list && schema === undefined)) return reportMember(rewrite, access)
   rewrite.replace(access.getNameNode(), 'registerPrompt')
@@ -242,16 +242,16 @@ function toArgsSchema(rewrite: FileRewrite, list: Node): string | undefined {
   const required: string[] = []
   for (const element of array.getElements()) {
     const item = withoutCasts(element)
-    const name = Node.isObjectLiteralExpression(item) ? stringOf(valueOf(item, 'name')) : undefined
+    const name = Node.isObjectLiteralExpression(item) ? stringOf(propertyValue(item, 'name')) : undefined
     if (name === undefined || !Node.isObjectLiteralExpression(item)) return undefined
-    const description = valueOf(item, 'description')
+    const description = propertyValue(item, 'description')
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : rewrite.literal(name)
-    const values = valueOf(item, 'enum')
+    const values = propertyValue(item, 'enum')
     const parts = [`type: ${rewrite.literal('string')}`]
     if (description) parts.push(`description: ${description.getText()}`)
     if (values) parts.push(`enum: ${values.getText()}`)
     properties.push(`${key}: { ${parts.join(', ')} }`)
-    if (valueOf(item, 'required')?.getText() === 'true') required.push(rewrite.literal(name))
+    if (propertyValue(item, 'required')?.getText() === 'true') required.push(rewrite.literal(name))
   }
   const requiredText = required.length > 0 ? `, required: [${required.join(', ')}]` : ''
   return `{ type: ${rewrite.literal('object')}, properties: { ${properties.join(', ')} }${requiredText} }`
@@ -264,8 +264,8 @@ function completersOf(list: Node | undefined): string {
   const found = array.getElements().flatMap((element) => {
     const item = withoutCasts(element)
     if (!Node.isObjectLiteralExpression(item)) return []
-    const completer = valueOf(item, 'complete') ?? valueOf(item, 'enum')
-    const name = stringOf(valueOf(item, 'name'))
+    const completer = propertyValue(item, 'complete') ?? propertyValue(item, 'enum')
+    const name = stringOf(propertyValue(item, 'name'))
     return completer && name !== undefined ? [`${name}: ${completer.getText()}`] : []
   })
   return found.join(', ')
@@ -277,13 +277,13 @@ function rewriteStart(rewrite: FileRewrite, call: CallExpression, access: Proper
   const first = call.getArguments()[0]
   const options = first && withoutCasts(first)
   const object = Node.isObjectLiteralExpression(options) && !hasSpread(options) ? options : undefined
-  const transport = object && stringOf(valueOf(object, 'transportType'))
+  const transport = object && stringOf(propertyValue(object, 'transportType'))
   if (!first || transport === 'stdio') {
     const serveStdio = rewrite.need({ from: 'tenon/server', name: 'serveStdio' })
     rewrite.text.appendLeft(call.getStart(), `${serveStdio}(`)
     return rewrite.replaceRange(server.getEnd(), call.getEnd(), ')')
   }
-  const http = object && valueOf(object, 'httpStream')
+  const http = object && propertyValue(object, 'httpStream')
   const given = http && withoutCasts(http)
   if (transport !== 'httpStream' || (http && !Node.isObjectLiteralExpression(given))) {
     rewrite.report(
@@ -309,7 +309,7 @@ const httpNames: Readonly<Record<string, string>> = {
 
 function httpOptions(rewrite: FileRewrite, options: ObjectLiteralExpression): string {
   const parts = keysOf(options).flatMap((key) => {
-    const value = valueOf(options, key)
+    const value = propertyValue(options, key)
     const text = value?.getText() ?? ''
     if (key === 'stateless') return text === 'true' ? ['sessions: false'] : []
     const to = Object.hasOwn(httpNames, key) ? httpNames[key]! : undefined
@@ -339,7 +339,7 @@ function takeOut(rewrite: FileRewrite, object: ObjectLiteralExpression, { first,
   const isMethod = Node.isMethodDeclaration(last)
   const property = isMethod ? last : last.getParent()!
   const properties = object.getProperties()
-  const index = properties.findIndex((other) => other === property)
+  const index = properties.indexOf(property as (typeof properties)[number])
   const next = properties[index + 1]
   const before = properties.slice(0, index).findLast((other) => !('getName' in other && gone.includes(other.getName())))
   rewrite.text.appendLeft(object.getStart(), `${first.join(', ')}, `)
@@ -349,6 +349,10 @@ function takeOut(rewrite: FileRewrite, object: ObjectLiteralExpression, { first,
   const comma = /^\s*,/.exec(full.slice(last.getEnd()))?.[0].length ?? 0
   const start = next || comma > 0 || !before ? property.getFullStart() : before.getEnd()
   rewrite.replaceRange(start, last.getStart(), '')
+  const isEmptied = properties.every(
+    (other) => other === property || ('getName' in other && gone.includes(other.getName())),
+  )
+  if (isEmptied) rewrite.text.remove(last.getEnd(), object.getEnd() - 1)
   rewrite.replaceRange(last.getEnd(), next ? next.getFullStart() : last.getEnd() + comma, '')
   rewrite.text.move(last.getStart(), last.getEnd(), object.getEnd())
   rewrite.text.prependRight(last.getStart(), ', ')

@@ -1,6 +1,6 @@
 import { type CallExpression, Node, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
-import type { Handlers, HandlerShape } from '../handlers.ts'
+import type { HandlerShape, Handlers } from '../handlers.ts'
 import { classOf, functionOf, isString, keysOf, objectOf, resolve } from '../syntax.ts'
 
 const annotationKeys = new Set(['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'])

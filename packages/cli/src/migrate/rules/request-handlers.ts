@@ -8,10 +8,10 @@ import {
   functionOf,
   identifiersIn,
   objectOf,
+  propertyValue,
   referencesOf,
   resolve,
   stringOf,
-  valueOf,
 } from '../syntax.ts'
 
 const owners = new Set(['V1Server', 'V1Client', 'V2Server', 'V2Client'])
@@ -117,7 +117,7 @@ function methodOf(schema: Node): string | undefined {
   // z.object({ method: z.literal('my/method'), ... }), or Base.extend({ ... })
   const target = resolve(schema)
   const object = Node.isCallExpression(target) ? objectOf(target.getArguments()[0]) : undefined
-  const literal = object && valueOf(object, 'method')
+  const literal = object && propertyValue(object, 'method')
   return Node.isCallExpression(literal) ? stringOf(literal.getArguments()[0]) : undefined
 }
 

@@ -18,9 +18,9 @@ import {
   hasSpread,
   keysOf,
   objectOf,
+  propertyValue,
   referencesOf,
   stringOf,
-  valueOf,
   withoutCasts,
 } from '../syntax.ts'
 
@@ -158,9 +158,9 @@ const changes: Readonly<Record<string, string>> = {
 function rewriteChange(rewrite: FileRewrite, call: CallExpression, access: PropertyAccessExpression): boolean {
   const argument = call.getArguments()[0] && withoutCasts(call.getArguments()[0]!)
   if (!Node.isObjectLiteralExpression(argument) || hasSpread(argument)) return false
-  const method = stringOf(valueOf(argument, 'method'))
+  const method = stringOf(propertyValue(argument, 'method'))
   const change = method !== undefined && Object.hasOwn(changes, method) ? changes[method] : undefined
-  const params = valueOf(argument, 'params')
+  const params = propertyValue(argument, 'params')
   if (change !== undefined) {
     rewrite.replace(access.getNameNode(), change)
     rewrite.replace(call.getArguments()[0]!, '')
