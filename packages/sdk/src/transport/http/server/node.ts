@@ -6,6 +6,7 @@ import {
   type BodyLimits,
   type CallRequest,
   type EventSink,
+  eventHeaders,
   type HeaderFields,
   type HttpCall,
   jsonHeaders,
@@ -99,9 +100,14 @@ export class NodeCall implements HttpCall {
   /** Resolves when the response was sent or the client is gone. */
   finished(): Promise<void> {
     return new Promise((resolve) => {
-      this.#response.on('finish', resolve)
-      this.#response.on('close', resolve)
-      this.onClose(resolve)
+      if (this.isGone) return resolve()
+      const forget = onSocketClose(this.#incoming.socket, resolve)
+      const done = () => {
+        forget()
+        resolve()
+      }
+      this.#response.on('finish', done)
+      this.#response.on('close', done)
     })
   }
 }
@@ -147,6 +153,14 @@ const longText = 16_384
 /** A literal for almost every reply, because Node needs twice as long for an object made by a spread. */
 function withLength(headers: HeaderFields, length: number): Record<string, string | number> {
   if (headers === jsonHeaders) return { 'content-type': 'application/json', 'content-length': length }
+  if (headers === eventHeaders) {
+    return {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      'content-length': length,
+    }
+  }
   return { ...headers, 'content-length': length }
 }
 

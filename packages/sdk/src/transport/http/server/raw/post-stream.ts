@@ -10,7 +10,7 @@ import { type RawStreams, toEvent } from './streams.ts'
 export class PostStream {
   readonly #call: HttpCall
   readonly #streams: RawStreams
-  readonly #headers: HeaderFields | undefined
+  readonly #sessionId: string | undefined
   readonly #requests: number
   /** The responses so far, where they are sent together as JSON. */
   readonly #texts: string[] | undefined
@@ -21,19 +21,13 @@ export class PostStream {
   #isOver = false
 
   /**
-   * @param headers Headers beyond those of every response: the session id.
+   * @param sessionId The session that the response names.
    * @param requests The number of requests in the POST.
    */
-  constructor(
-    call: HttpCall,
-    streams: RawStreams,
-    headers: HeaderFields | undefined,
-    requests: number,
-    isJson: boolean,
-  ) {
+  constructor(call: HttpCall, streams: RawStreams, sessionId: string | undefined, requests: number, isJson: boolean) {
     this.#call = call
     this.#streams = streams
-    this.#headers = headers
+    this.#sessionId = sessionId
     this.#requests = requests
     this.#waiting = requests
     this.#texts = isJson ? [] : undefined
@@ -52,7 +46,7 @@ export class PostStream {
   #begin(id: string): void {
     if (this.#isOver || this.#texts) return
     this.#id = id
-    this.#streams.connect(id, this.#call, this.#call.stream({ ...eventHeaders, ...this.#headers }))
+    this.#streams.connect(id, this.#call, this.#call.stream(this.#streamHeaders))
   }
 
   /** Begins with an event from which the client can resume. Rejects, with nothing sent, if the store fails. */
@@ -84,7 +78,7 @@ export class PostStream {
     if (this.#texts && this.#texts.length > 0) return this.#replyJson(this.#texts)
     this.#isOver = true
     if (this.#id !== undefined) this.#streams.complete(this.#id)
-    else this.#call.reply(200, { ...eventHeaders, ...this.#headers })
+    else this.#call.reply(200, this.#streamHeaders)
   }
 
   /** Ends the connection before the response. With an event store, the client gets the rest when it resumes the stream. */
@@ -109,11 +103,11 @@ export class PostStream {
   #reply(text: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#call.reply(
-      200,
-      this.#headers ? { ...eventHeaders, ...this.#headers } : eventHeaders,
-      toEvent(text, undefined),
-    )
+    this.#call.reply(200, this.#streamHeaders, toEvent(text, undefined))
+  }
+
+  get #streamHeaders(): HeaderFields {
+    return this.#sessionId === undefined ? eventHeaders : sessionHeaders(this.#sessionId)
   }
 
   #collect(requestId: RequestId, text: string): void {
@@ -125,7 +119,8 @@ export class PostStream {
 
   #replyJson(texts: readonly string[]): void {
     this.#isOver = true
-    const headers = this.#headers ? { ...jsonHeaders, ...this.#headers } : jsonHeaders
+    const sessionId = this.#sessionId
+    const headers = sessionId === undefined ? jsonHeaders : { ...jsonHeaders, 'mcp-session-id': sessionId }
     this.#call.reply(200, headers, this.#requests === 1 ? texts[0] : `[${texts.join(',')}]`)
   }
 
@@ -136,6 +131,16 @@ export class PostStream {
     this.#isOver = true
     this.#streams.complete(id)
     if (!isReachable) throw noConnection(requestId)
+  }
+}
+
+/** The headers of an event stream in a session. A literal, because a copy of an object costs twice as much. */
+export function sessionHeaders(sessionId: string): HeaderFields {
+  return {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    'mcp-session-id': sessionId,
   }
 }
 

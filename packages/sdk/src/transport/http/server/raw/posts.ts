@@ -175,9 +175,8 @@ export class RawPosts {
       return call.reply(202, {})
     }
     const { sessionId } = this.#receiver
-    const headers = sessionId === undefined ? undefined : { 'mcp-session-id': sessionId }
     const { enableJsonResponse: isJson = false } = this.#options
-    const stream = new PostStream(call, this.#streams, headers, requests, isJson)
+    const stream = new PostStream(call, this.#streams, sessionId, requests, isJson)
     if (this.#streams.store && !isJson) {
       if (facts.isResumable) return stream.beginResumable().then(() => this.#receiveAll(messages, facts, stream))
       stream.begin()

@@ -13,6 +13,7 @@ import type { NodeRequest } from '../node-request.ts'
 import { versionOf } from '../posted-message.ts'
 import { type FetchExtras, WebCall } from '../web.ts'
 import type { RawHttpOptions, RawSendOptions } from './options.ts'
+import { sessionHeaders } from './post-stream.ts'
 import { type PostReceiver, RawPosts } from './posts.ts'
 import { methodNotAllowed, noConnection, notFound, streamOpen } from './refusals.ts'
 import { resumeStream } from './replay.ts'
@@ -155,16 +156,20 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   }
 
   /** Handles a request of `node:http`, Express or the like. Resolves when the response was sent or the client is gone. */
-  async handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
+  handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     const call = new NodeCall(request, response, parsedBody)
     const finished = call.finished()
-    try {
-      await this.#handle(call)
-    } catch (error) {
+    const fail = (error: unknown) => {
       this.#reportError(error)
       call.reply(500, {})
     }
-    await finished
+    try {
+      const handled = this.#handle(call)
+      if (isThenable(handled)) handled.then(undefined, fail)
+    } catch (error) {
+      fail(error)
+    }
+    return finished
   }
 
   /** Handles a web-standard request. */
@@ -258,7 +263,7 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   }
 
   get #streamHeaders(): HeaderFields {
-    return this.sessionId === undefined ? eventHeaders : { ...eventHeaders, 'mcp-session-id': this.sessionId }
+    return this.sessionId === undefined ? eventHeaders : sessionHeaders(this.sessionId)
   }
 
   #refuse(call: HttpCall, refusal: Refusal): void {
