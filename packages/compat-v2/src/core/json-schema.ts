@@ -28,7 +28,18 @@ export class TenonJsonSchemaValidator implements jsonSchemaValidator {
   }
 }
 
-function describe({ message, path }: SchemaIssue): string {
+/** The texts of Ajv, which programs show to models and users. */
+function describe({ path, message }: SchemaIssue): string {
+  const cut = path.lastIndexOf('/')
+  const [parent, name] = [
+    path.slice(0, cut),
+    path
+      .slice(cut + 1)
+      .replaceAll('~1', '/')
+      .replaceAll('~0', '~'),
+  ]
+  if (message === 'is required') return `data${parent} must have required property '${name}'`
+  if (message === 'is not a known property') return `data${parent} must NOT have additional properties`
   return `data${path} ${message}`
 }
 

@@ -52,6 +52,30 @@ describe('RawHttpTransport with a server', () => {
     await http.transport.close()
   })
 
+  it('refuses requests of 2026-07-28 if stateless is false', async () => {
+    await using http = await one({ ...withSession, stateless: false })
+    await using peer = await Peer.open(http.url, modern)
+    expect((await peer.call('echo', { text: 'hello' })).status).toBe(400)
+  })
+
+  it('takes several requests without a session if reusable is set', async () => {
+    const transport = new RawHttpTransport({ reusable: true })
+    transport.onmessage = (message) => {
+      const { id } = message as { id: number }
+      void transport.send({ jsonrpc: '2.0', id, result: {} })
+    }
+    await transport.start()
+    const ping = (id: number) =>
+      transport.handleFetch(
+        new Request('http://localhost/', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+          body: JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }),
+        }),
+      )
+    for (const id of [1, 2]) expect(await (await ping(id)).text()).toContain(`"id":${id}`)
+  })
+
   it('answers with plain JSON if enableJsonResponse is set', async () => {
     await using http = await one({ ...withSession, enableJsonResponse: true })
     await using peer = await Peer.open(http.url, newest)
