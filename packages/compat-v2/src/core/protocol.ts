@@ -76,7 +76,8 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   protected _negotiatedProtocolVersion?: string | undefined
   protected _supportedProtocolVersions: string[]
   protected readonly _protocolOptions: ProtocolOptions
-  readonly #requestHandlers = new Map<string, StoredHandler<ContextT>>()
+  /** Programs read it to call a handler that was set before. */
+  readonly _requestHandlers: Map<string, StoredHandler<ContextT>> = new Map<string, StoredHandler<ContextT>>()
   readonly #notificationHandlers = new Map<string, StoredNotificationHandler>()
   readonly #debounced = new Set<string>()
   #wire: TransportOfLink | undefined
@@ -187,7 +188,7 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     const { id, method, params } = exchange.request
     const era = this.#era
     this.#checkClassification(method, era, extra)
-    const handler = this.#requestHandlers.get(method) ?? this.fallbackRequestHandler
+    const handler = this._requestHandlers.get(method) ?? this.fallbackRequestHandler
     if (!handler || (isSpecRequestMethod(method) && !era.hasRequest(method))) {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found')
     }
@@ -379,16 +380,16 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   setRequestHandler(method: string, second: RequestHandlerSchemas | AnyHandler, third?: AnyHandler): void {
     this.assertRequestHandlerCapability(method)
     const stored = typeof second === 'function' ? specHandler(method, second) : customHandler(method, second, third)
-    this.#requestHandlers.set(method, this._wrapHandler(method, stored))
+    this._requestHandlers.set(method, this._wrapHandler(method, stored))
   }
 
   removeRequestHandler(method: RequestMethod | string): void {
-    this.#requestHandlers.delete(method)
+    this._requestHandlers.delete(method)
   }
 
   /** Throws if there is a handler already. */
   assertCanSetRequestHandler(method: RequestMethod | string): void {
-    if (this.#requestHandlers.has(method)) {
+    if (this._requestHandlers.has(method)) {
       throw new Error(`A request handler for ${method} already exists, which would be overridden`)
     }
   }
@@ -420,7 +421,7 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   }
 
   protected _getRequestHandler(method: string): StoredHandler<ContextT> | undefined {
-    return this.#requestHandlers.get(method)
+    return this._requestHandlers.get(method)
   }
 }
 
