@@ -108,7 +108,8 @@ class SchemaModule {
     return discriminator
       ? {
           code: `z.discriminatedUnion('${discriminator}', [${codes}])`,
-          type: `z.ZodDiscriminatedUnion<[${types}], '${discriminator}'>`,
+          // `zod/v4` of zod 3.25 has no second type parameter for the discriminator.
+          type: `z.ZodDiscriminatedUnion<[${types}]>`,
         }
       : { code: `z.union([${codes}])`, type: `z.ZodUnion<readonly [${types}]>` }
   }

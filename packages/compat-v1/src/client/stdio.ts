@@ -113,22 +113,22 @@ export class StdioClientTransport implements Transport, Described, KeepsOutput {
     else this.send(JSON.parse(text)).catch((error) => this.onerror?.(error))
   }
 
-  /** @internal For error messages of clients on Tenon. */
+  /** For error messages of clients on Tenon. */
   get lastStderr(): string {
     return this.#inner.lastStderr
   }
 
-  /** @internal For error messages of clients on Tenon. */
+  /** For error messages of clients on Tenon. */
   get strayOutput(): string {
     return this.#inner.strayOutput
   }
 
-  /** @internal */
+  /** For error messages of clients on Tenon. */
   get peerKey(): string {
     return this.#inner.peerKey
   }
 
-  /** @internal */
+  /** For error messages of clients on Tenon. */
   get address(): string {
     return this.#inner.address
   }

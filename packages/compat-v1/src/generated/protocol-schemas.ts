@@ -1269,8 +1269,7 @@ export const ToolResultContentSchema: z.ZodObject<
 
 /** Content that a model writes. */
 export const SamplingContentSchema: z.ZodDiscriminatedUnion<
-  [typeof TextContentSchema, typeof ImageContentSchema, typeof AudioContentSchema],
-  'type'
+  [typeof TextContentSchema, typeof ImageContentSchema, typeof AudioContentSchema]
 > = z.discriminatedUnion('type', [TextContentSchema, ImageContentSchema, AudioContentSchema])
 
 /** Content of a message to or from a model. */
@@ -1281,8 +1280,7 @@ export const SamplingMessageContentBlockSchema: z.ZodDiscriminatedUnion<
     typeof AudioContentSchema,
     typeof ToolUseContentSchema,
     typeof ToolResultContentSchema,
-  ],
-  'type'
+  ]
 > = z.discriminatedUnion('type', [
   TextContentSchema,
   ImageContentSchema,
