@@ -36,7 +36,7 @@ import {
 } from './registered.ts'
 import { listResources, listResourceTemplates, readResource } from './resource-reads.ts'
 import type { ResourceTemplate } from './resource-template.ts'
-import { callTool, listTools } from './tool-calls.ts'
+import { callTool, checkInput, checkOutput, listTools, type ToolHost } from './tool-calls.ts'
 import { fromShape, isRawShape, toSchema } from './tool-schemas.ts'
 
 export type {
@@ -118,15 +118,29 @@ export class McpServer {
 
   private setToolRequestHandlers(): void {
     if (this._toolHandlersInitialized) return
+    const host: ToolHost = {
+      tools: this._registeredTools,
+      maxElements: this._maxToolInputElements,
+      checkInput: (tool, args, name) => this.validateToolInput(tool, args, name),
+      checkOutput: (tool, result, name) => this.validateToolOutput(tool, result, name),
+    }
     this.#setHandlers(
       { tools: { listChanged: true } },
       {
         'tools/list': () => listTools(this._registeredTools),
-        'tools/call': (request: CallToolRequest, extra) =>
-          callTool(this._registeredTools, request, extra, this._maxToolInputElements),
+        'tools/call': (request: CallToolRequest, extra) => callTool(host, request, extra),
       },
     )
     this._toolHandlersInitialized = true
+  }
+
+  /** Published programs replace this method and the next one, although they are private. */
+  private validateToolInput(tool: RegisteredTool, args: unknown, toolName: string): Promise<unknown> {
+    return checkInput(tool, args, toolName)
+  }
+
+  private validateToolOutput(tool: RegisteredTool, result: object, toolName: string): Promise<void> {
+    return checkOutput(tool, result, toolName)
   }
 
   private setCompletionRequestHandler(): void {

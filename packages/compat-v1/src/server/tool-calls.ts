@@ -8,7 +8,6 @@ import type {
   Tool,
 } from '../generated/protocol-types.ts'
 import { ErrorCode, McpError } from '../shared/errors.ts'
-import type { AnySchema } from '../shared/zod-reading.ts'
 import { find, type RegisteredTool, type Registry, type ServerExtra } from './registered.ts'
 import { checkToolCallResult } from './tool-results.ts'
 import { describeIssues, describeSchema, validate } from './tool-schemas.ts'
@@ -36,26 +35,34 @@ function toTool(name: string, tool: RegisteredTool): Tool {
   } as Tool
 }
 
+/** The server of the tools. Programs replace its checks, for example to change what the model reads. */
+export interface ToolHost {
+  readonly tools: Registry<RegisteredTool>
+  readonly maxElements: number | undefined
+  checkInput(tool: RegisteredTool, args: unknown, name: string): Promise<unknown>
+  checkOutput(tool: RegisteredTool, result: object, name: string): Promise<void>
+}
+
 /** Calls a tool. What goes wrong becomes a result, so that the model can read it. */
 export async function callTool(
-  tools: Registry<RegisteredTool>,
+  host: ToolHost,
   request: CallToolRequest,
   extra: ServerExtra,
-  maxElements: number | undefined,
 ): Promise<CallToolResult | CreateTaskResult> {
   const { name } = request.params
+  const { maxElements } = host
   let result: CallToolResult | CreateTaskResult
   try {
-    const tool = findTool(tools, name)
+    const tool = findTool(host.tools, name)
     if (maxElements !== undefined) checkSize(name, request.params.arguments, maxElements)
     const taskSupport = tool.execution?.taskSupport
     if (taskSupport === 'required' || taskSupport === 'optional') {
-      result = await callTaskTool(tool, request, extra, taskSupport)
+      result = await callTaskTool(host, tool, request, extra, taskSupport)
     } else {
-      const args = tool.inputSchema && (await checkArguments(tool.inputSchema, request))
+      const args = tool.inputSchema && (await host.checkInput(tool, request.params.arguments, name))
       result = await run(tool, args, extra)
     }
-    if (request.params.task === undefined && tool.outputSchema) await checkOutput(tool.outputSchema, result, name)
+    if (request.params.task === undefined && tool.outputSchema) await host.checkOutput(tool, result, name)
   } catch (error) {
     return toToolError(error)
   }
@@ -76,6 +83,7 @@ function run(tool: RegisteredTool, args: unknown, extra: ServerExtra): CallToolR
 }
 
 async function callTaskTool(
+  host: ToolHost,
   tool: RegisteredTool,
   request: CallToolRequest,
   extra: ServerExtra,
@@ -92,7 +100,7 @@ async function callTaskTool(
     throw new McpError(ErrorCode.MethodNotFound, `Tool ${name} requires task augmentation (taskSupport: 'required')`)
   }
   if (task === undefined && !extra.taskStore) throw new Error('No task store provided for task-capable tool.')
-  const args = tool.inputSchema && (await checkArguments(tool.inputSchema, request))
+  const args = tool.inputSchema && (await host.checkInput(tool, request.params.arguments, name))
   const created = await createTask(tool, args, extra)
   return task === undefined ? waitForResult(created, extra) : created
 }
@@ -125,17 +133,21 @@ async function waitForResult({ task: created }: CreateTaskResult, extra: ServerE
   return (await store.getTaskResult(created.taskId)) as CallToolResult
 }
 
-async function checkArguments(schema: AnySchema, { params }: CallToolRequest): Promise<unknown> {
-  const checked = await validate(schema, params.arguments ?? {})
+/** Returns the checked arguments of a call. */
+export async function checkInput({ inputSchema }: RegisteredTool, args: unknown, name: string): Promise<unknown> {
+  if (!inputSchema) return undefined
+  const checked = await validate(inputSchema, args ?? {})
   if (!checked.issues) return checked.value
   throw new McpError(
     ErrorCode.InvalidParams,
-    `Input validation error: Invalid arguments for tool ${params.name}: ${describeIssues(checked.issues)}`,
+    `Input validation error: Invalid arguments for tool ${name}: ${describeIssues(checked.issues)}`,
   )
 }
 
-async function checkOutput(schema: AnySchema, result: object, name: string): Promise<void> {
+/** Checks the structured content of a result. */
+export async function checkOutput({ outputSchema }: RegisteredTool, result: object, name: string): Promise<void> {
   const { structuredContent, isError } = result as Partial<CallToolResult>
+  if (!outputSchema) return
   if (isError || !('content' in result || structuredContent !== undefined)) return
   if (!structuredContent) {
     throw new McpError(
@@ -143,7 +155,7 @@ async function checkOutput(schema: AnySchema, result: object, name: string): Pro
       `Output validation error: Tool ${name} has an output schema but no structured content was provided`,
     )
   }
-  const checked = await validate(schema, structuredContent)
+  const checked = await validate(outputSchema, structuredContent)
   if (!checked.issues) return
   throw new McpError(
     ErrorCode.InvalidParams,
