@@ -7,7 +7,6 @@ const keys = {
   BRAVE_API_KEY: 'key',
   BRAVE_MCP_TRANSPORT: 'stdio',
   FIGMA_API_KEY: 'key',
-  NOTION_TOKEN: 'key',
   PRIVATE_APP_ACCESS_TOKEN: 'key',
   SLACK_BOT_TOKEN: 'key',
   SUPABASE_ACCESS_TOKEN: 'sbp_key',
@@ -108,7 +107,6 @@ export const programs = {
     entry: 'mcp-server-kubernetes/dist/index.js',
     requests: [call('kubectl_get', {})],
   },
-  notion: { entry: '@notionhq/notion-mcp-server/bin/cli.mjs', requests: [call('API-get-user', {})] },
   brave: {
     entry: '@brave/brave-search-mcp-server/dist/index.js',
     requests: [call('brave_web_search', {}), call('brave_web_search', { query: 'x'.repeat(500) })],
