@@ -27,7 +27,7 @@ import { UrlElicitationRequiredError } from '../shared/errors.ts'
 import { ExchangeCall, notifyOn, requestOn, sendOn, toErrorBody, unknownResponse } from '../shared/link-engine.ts'
 import type { Transport, TransportSendOptions } from '../shared/transport.ts'
 import { toLinkTransport } from '../shared/transport-adapter.ts'
-import { StatelessCall } from './stateless-call.ts'
+import { IntroducingCall, StatelessCall } from './stateless-call.ts'
 
 /** Methods that Tenon would serve itself. Programs of SDK 1.x serve them, or refuse them. */
 const replacedMethods = ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
@@ -53,6 +53,8 @@ export class ServerEngine implements Engine {
   readonly #unchecked = new Set<string>()
   #receiver: EngineReceiver | undefined
   #link: Link | undefined
+  /** Set by the first request of a revision without a handshake. */
+  #introduced: Promise<void> | undefined
 
   constructor(info: Implementation, instructions: string | undefined) {
     this.#tenon = new TenonServer(withNames(info), {
@@ -95,6 +97,7 @@ export class ServerEngine implements Engine {
   async connect(transport: Transport, receiver: EngineReceiver): Promise<void> {
     this.#receiver = receiver
     this.#link = undefined
+    this.#introduced = undefined
     this.#link = await this.#tenon.connect(toLinkTransport(transport))
     this.#link.firstId = 0
   }
@@ -133,6 +136,8 @@ export class ServerEngine implements Engine {
 
   async #serveStateless(request: RpcRequest, ctx: Context): Promise<ResultObject> {
     const call = new StatelessCall(ctx)
+    this.#introduced ??= this.#introduce(ctx)
+    await this.#introduced
     try {
       return await runningCall.run({ engine: this, call }, () =>
         this.#receiver!.request(request as JSONRPCRequest, call),
@@ -140,6 +145,19 @@ export class ServerEngine implements Engine {
     } catch (error) {
       throw error instanceof UrlElicitationRequiredError ? new TenonUrlError(error.elicitations, error.message) : error
     }
+  }
+
+  /**
+   * Programs wait for `notifications/initialized` before they register what depends on the client. Revisions without a handshake
+   * do not have it, but their first request says the same. Nothing can be asked meanwhile: the request did not cause the question.
+   */
+  async #introduce(ctx: Context): Promise<void> {
+    const introduction = { engine: this, call: new IntroducingCall(ctx) }
+    runningCall.run(introduction, () =>
+      this.#receiver!.notification({ jsonrpc: '2.0', method: 'notifications/initialized' }),
+    )
+    // Handlers of notifications run in the next microtask.
+    await Promise.resolve()
   }
 
   #notified(notification: RpcNotification): void {

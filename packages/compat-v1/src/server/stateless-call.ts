@@ -51,6 +51,16 @@ export class StatelessCall extends ExchangeCall {
   }
 }
 
+/** The first request of a client, for a program that only wants to know the client. */
+export class IntroducingCall extends StatelessCall {
+  override async ask({ method }: InputRequest): Promise<ResultObject> {
+    throw new McpError(
+      ErrorCode.MethodNotFound,
+      `A server cannot send ${method} to a client of revision ${this.caller.revision} outside of a request`,
+    )
+  }
+}
+
 interface LogParams {
   level: LoggingLevel
   data: unknown

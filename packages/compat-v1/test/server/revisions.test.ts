@@ -20,6 +20,21 @@ describe.each(revisionIds)('a server of SDK 1.x and a client of %s', (revision) 
     expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('3')
   })
 
+  test('call oninitialized before the first request is served, with the capabilities of the client', async () => {
+    const server = new McpServer({ name: 'demo', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
+    let count = 0
+    server.server.oninitialized = () => {
+      count++
+      const { sampling } = server.server.getClientCapabilities() ?? {}
+      server.registerTool(sampling ? 'with-model' : 'plain', {}, () => ({ content: [] }))
+    }
+    const sample = () => ({ role: 'assistant', model: 'none', content: { type: 'text', text: 'yes' } }) as const
+    await using client = await connectTo(server, revision, { handlers: { sample } })
+    await expect.poll(async () => (await client.listTools()).tools.map(({ name }) => name)).toEqual(['with-model'])
+    await client.listTools()
+    expect(count).toBe(1)
+  })
+
   test('answer a call with bad arguments so that the model can read it', async () => {
     const server = new McpServer({ name: 'demo', version: '1.0.0' })
     server.tool('echo', { text: z.string() }, ({ text }) => ({ content: [{ type: 'text', text }] }))
