@@ -83,7 +83,7 @@ const promised = {
   ],
   './testing/vitest': ['matchers'],
   './testing/jest': ['matchers'],
-  './jsonrpc': ['Link', 'Exchange', 'classify', 'Prepared', 'Fault'],
+  './jsonrpc': ['Link', 'Exchange', 'classify', 'Prepared', 'TransportFault'],
 }
 /** These run on every runtime, so they may load Node's modules only by a dynamic import. */
 const portable = ['.', './server', './client', './host', './jsonrpc']

@@ -1,5 +1,5 @@
 import { HttpError, SSEClientTransport as SseTransport } from 'tenon/client'
-import { classify, Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
+import { classify, TransportFault as Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
 import type { FetchLike, Transport } from '../shared/transport.ts'
 import type { JSONRPCMessage } from '../types.ts'
 import { type OAuthClientProvider, UnauthorizedError } from './auth.ts'

@@ -2,7 +2,7 @@ import type { IOType } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import type { Stream, Writable } from 'node:stream'
 import { type Described, type KeepsOutput, StdioClientTransport as StdioTransport } from 'tenon/client'
-import { Fault, type RpcMessage } from 'tenon/jsonrpc'
+import { TransportFault as Fault, type RpcMessage } from 'tenon/jsonrpc'
 import type { Transport } from '../shared/transport.ts'
 import type { JSONRPCMessage } from '../types.ts'
 

@@ -1,5 +1,5 @@
 import { type Backoff, HttpError, StreamableHTTPClientTransport as HttpTransport } from 'tenon/client'
-import { classify, Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
+import { classify, TransportFault as Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
 import type { FetchLike, Transport } from '../shared/transport.ts'
 import type { AdaptedSendOptions } from '../shared/transport-adapter.ts'
 import type { JSONRPCMessage } from '../types.ts'

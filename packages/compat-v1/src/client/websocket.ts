@@ -1,4 +1,4 @@
-import { classify, Fault } from 'tenon/jsonrpc'
+import { classify, TransportFault as Fault } from 'tenon/jsonrpc'
 import type { Transport } from '../shared/transport.ts'
 import type { JSONRPCMessage } from '../types.ts'
 

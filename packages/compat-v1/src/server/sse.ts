@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { classify, Fault, isWatched } from 'tenon/jsonrpc'
+import { classify, TransportFault as Fault, isWatched } from 'tenon/jsonrpc'
 import type { Transport } from '../shared/transport.ts'
 import type { JSONRPCMessage, MessageExtraInfo } from '../types.ts'
 import { type AuthorizedRequest, extraOf, StreamExtra } from './node-facts.ts'

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { classify, Fault, type MessageKind } from 'tenon/jsonrpc'
+import { classify, TransportFault as Fault, type MessageKind } from 'tenon/jsonrpc'
 import { StdioServerTransport as TenonStdioServerTransport } from 'tenon/server'
 import type { Transport } from '../shared/transport.ts'
 import type { JSONRPCMessage } from '../types.ts'

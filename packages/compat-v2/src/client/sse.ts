@@ -1,6 +1,6 @@
 import { createHttpFetch } from '@tenon/compat-v1/client/http-fetch.js'
 import { HttpError, SSEClientTransport as SseTransport } from 'tenon/client'
-import { classify, Fault, type RpcMessage } from 'tenon/jsonrpc'
+import { classify, TransportFault as Fault, type RpcMessage } from 'tenon/jsonrpc'
 import { SdkError, SdkErrorCode, SdkHttpError } from '../core/errors.ts'
 import type { FetchLike, Transport } from '../core/transport.ts'
 import type { JSONRPCMessage } from '../core/types.ts'

@@ -1,6 +1,6 @@
 import { createHttpFetch } from '@tenon/compat-v1/client/http-fetch.js'
 import { type Backoff, HttpError, StreamableHTTPClientTransport as HttpTransport } from 'tenon/client'
-import { classify, Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
+import { classify, TransportFault as Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
 import type { FetchLike, Transport, TransportSendOptions } from '../core/transport.ts'
 import type { JSONRPCMessage } from '../core/types.ts'
 import { HttpAuth, signingFetch } from './http-auth.ts'

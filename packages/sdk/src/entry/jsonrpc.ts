@@ -6,7 +6,7 @@ export {
   type Batch,
   type BatchMember,
   classify,
-  Fault,
+  Fault as TransportFault,
   isRequestId,
   type MessageKind,
   type Params,

@@ -140,7 +140,7 @@ const checks: Record<Method, ParamsCheck> = {
  * paramsProblem('tools/call', { name: 1 }) // 'params.name must be a string, not a number'
  * ```
  */
-export function paramsProblem(method: string, params: Params = {}): string | undefined {
+export function paramsProblem(method: string, params: Readonly<Record<string, unknown>> = {}): string | undefined {
   return paramsChecks.get(method)?.(params)
 }
 

@@ -77,7 +77,7 @@ export interface CarriesManyPeers {
   /** Called by a server before `start`. */
   /** @internal */
   serves(server: Endpoint): void
-  /** Whether it has a client of its own too, whose messages come by `onmessage`. */
+  /** @internal Whether it has a client of its own too, whose messages come by `onmessage`. */
   readonly hasOwnPeer?: boolean | undefined
 }
 

@@ -197,8 +197,8 @@ export class RawPosts {
   }
 }
 
-const allRevisions = new Revisions(revisions)
-const known = new WeakMap<Endpoint['revisions'], Revisions>([[revisions, allRevisions]])
+const allRevisions = /* @__PURE__ */ new Revisions(revisions)
+const known = /* @__PURE__ */ new WeakMap<Endpoint['revisions'], Revisions>([[revisions, allRevisions]])
 
 function revisionsOf(served: Endpoint['revisions']): Revisions {
   const found = known.get(served) ?? new Revisions(served)

@@ -12,9 +12,9 @@ import type { RawHttpOptions } from './options.ts'
 
 /** Limits that all transports of the process share, because programs create a transport for each session or request. */
 const maxQueuedBytes = 4 * 1024 * 1024
-const incoming = new IncomingBodies({})
-const slowResponses = new SlowResponses()
-export const outputLimits: OutputLimits = { unsentOutputs: new UnsentOutputs({}), maxQueuedBytes }
+const incoming = /* @__PURE__ */ new IncomingBodies({})
+const slowResponses = /* @__PURE__ */ new SlowResponses()
+export const outputLimits: OutputLimits = { unsentOutputs: /* @__PURE__ */ new UnsentOutputs({}), maxQueuedBytes }
 
 export function bodyLimitsOf({ maxBodyBytes = 4 * 1024 * 1024 }: RawHttpOptions): BodyLimits {
   // The HTTP server of the program has timeouts of its own.

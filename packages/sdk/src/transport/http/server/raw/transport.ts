@@ -28,7 +28,7 @@ const standaloneId = '_GET_stream'
 /** Messages that wait for a client that has not opened a stream. Further ones are dropped. */
 const maxUnsent = 100
 
-const handshakeVersions = revisions.filter(({ era }) => era === 'handshake').map(({ id }) => id)
+const handshakeVersions = /* @__PURE__ */ revisions.filter(({ era }) => era === 'handshake').map(({ id }) => id)
 
 /**
  * A Streamable HTTP transport for one client, for programs that route sessions and messages themselves: proxies, and code
@@ -277,7 +277,7 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
 
   /** Whether a program put its own `send` in place of ours, on the object or in a subclass. */
   get #isWatched(): boolean {
-    return this.send !== RawHttpTransport.prototype.send
+    return this.send !== originalSend()
   }
 
   #sendWatched(text: string, relatedRequestId: RequestId | undefined): void {
@@ -317,4 +317,9 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
       reportError: (error) => this.#reportError(error),
     }
   }
+}
+
+/** The `send` of the class. Named outside of it, because a class that names itself stays in every bundle. */
+function originalSend(): RawHttpTransport['send'] {
+  return RawHttpTransport.prototype.send
 }
