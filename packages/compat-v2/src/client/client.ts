@@ -728,10 +728,7 @@ export class Client extends Protocol<ClientContext> {
   }
 
   async #elicit(request: JSONRPCRequest, handle: () => Promise<Result>): Promise<Result> {
-    const { params } = requireValid(
-      checkQuestion('elicitation/create', withElicitationId(request)),
-      'Invalid elicitation request',
-    ) as {
+    const { params } = requireValid(checkQuestion('elicitation/create', request), 'Invalid elicitation request') as {
       params: { mode?: string; requestedSchema?: unknown }
     }
     const { mode = 'form', requestedSchema } = params
@@ -800,11 +797,4 @@ function readPrior(prior: PriorDiscovery): PriorDiscovery {
 function createSibling(transport: Transport): Transport | undefined {
   const { createSibling: create } = transport as { createSibling?: () => Transport }
   return create?.call(transport)
-}
-
-/** 2026-07-28 has no ids of elicitations, which the schema of earlier revisions requires. */
-function withElicitationId(request: JSONRPCRequest): JSONRPCRequest {
-  const { params } = request
-  if (params?.mode !== 'url' || params.elicitationId !== undefined) return request
-  return { ...request, params: { ...params, elicitationId: '' } }
 }

@@ -241,7 +241,13 @@ export function isSpecNotification(method: string): boolean {
 
 /** Checks a question that a result of 2026-07-28 carries. Undefined if there is no such question. */
 export function checkQuestion(method: string, request: unknown): WireCheck | undefined {
-  return checkWith(questions, method, request)
+  const checked = checkWith(questions, method, request)
+  if (!checked || checked.ok || !isObject(request) || !isObject(request.params)) return checked
+  const { params } = request
+  if (params.mode !== 'url' || params.elicitationId !== undefined) return checked
+  // 2026-07-28 has no ids of elicitations, which the schema of earlier revisions requires.
+  const withId = checkWith(questions, method, { ...request, params: { ...params, elicitationId: '' } })
+  return withId?.ok ? { ...withId, value: request } : checked
 }
 
 /** Checks the answer to a question. */
