@@ -1,7 +1,6 @@
 // The messages of the protocol: their schemas and types, and what goes with them. The schemas load zod. A module that
 // must load fast imports its types from here and its values from `shared/constants.ts`, `errors.ts` and `guards.ts`.
 
-import { metaKeys } from 'tenon'
 import * as schemas from './generated/protocol-schemas.ts'
 import type {
   CompleteRequest,
@@ -15,6 +14,7 @@ import type {
   Tool,
 } from './generated/protocol-types.ts'
 import type { AuthInfo } from './server/auth/types.ts'
+import { PROTOCOL_VERSION_META_KEY } from './shared/constants.ts'
 import { isPlainObject } from './shared/guards.ts'
 import { addProtocolSchemas } from './shared/protocol-schemas.ts'
 
@@ -126,5 +126,5 @@ type CompleteRequestFor<Reference> = Omit<CompleteRequest, 'params'> & {
 function isStatelessRequest(value: unknown): boolean {
   if (!isPlainObject(value) || typeof value.method !== 'string' || value.id === undefined) return false
   const meta = isPlainObject(value.params) ? value.params._meta : undefined
-  return isPlainObject(meta) && typeof meta[metaKeys.protocolVersion] === 'string'
+  return isPlainObject(meta) && typeof meta[PROTOCOL_VERSION_META_KEY] === 'string'
 }

@@ -20,3 +20,6 @@ export const RELATED_TASK_META_KEY = 'io.modelcontextprotocol/related-task'
 
 /** The version of JSON-RPC that every message names. */
 export const JSONRPC_VERSION = '2.0'
+
+/** The key in `_meta` that names the revision of a request, since 2026-07-28. */
+export const PROTOCOL_VERSION_META_KEY = 'io.modelcontextprotocol/protocolVersion'
