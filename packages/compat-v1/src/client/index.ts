@@ -59,11 +59,11 @@ import {
   ResourceListChangedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '../types.ts'
+import { AjvJsonSchemaValidator } from '../validation/ajv-provider.ts'
 import type { jsonSchemaValidator } from '../validation/types.ts'
 import { assertClientHandler, assertClientNotification, assertClientRequest } from './capability-checks.ts'
 import { withChecks } from './checked-handlers.ts'
 import { ClientEngine } from './client-engine.ts'
-import { defaultValidator } from './default-validator.ts'
 import { followLists, type ListName } from './list-changes.ts'
 import { ToolMetadata } from './tool-metadata.ts'
 
@@ -113,7 +113,7 @@ export class Client<
     this.#engine = engine
     this._clientInfo = clientInfo
     this._capabilities = options?.capabilities ?? {}
-    this._jsonSchemaValidator = options?.jsonSchemaValidator ?? defaultValidator
+    this._jsonSchemaValidator = options?.jsonSchemaValidator ?? new AjvJsonSchemaValidator()
     this.#tools = new ToolMetadata(this._jsonSchemaValidator)
     this.#listChanged = options?.listChanged
   }

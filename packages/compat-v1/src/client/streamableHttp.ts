@@ -1,5 +1,6 @@
 import { type Backoff, HttpError, StreamableHTTPClientTransport as HttpTransport } from 'tenon/client'
 import { classify, TransportFault as Fault, type OutgoingRequest, type RpcMessage } from 'tenon/jsonrpc'
+import { LATEST_PROTOCOL_VERSION } from '../shared/constants.ts'
 import type { FetchLike, Transport } from '../shared/transport.ts'
 import type { AdaptedSendOptions } from '../shared/transport-adapter.ts'
 import type { JSONRPCMessage } from '../types.ts'
@@ -194,7 +195,9 @@ export class StreamableHTTPClientTransport implements Transport {
 
   /** @internal For clients on Tenon. */
   cancelRequest(id: number): boolean {
-    return this.#inner.cancelRequest(id)
+    const { protocolVersion = LATEST_PROTOCOL_VERSION } = this
+    // With a handshake, the server is always notified, because programs saw the request.
+    return protocolVersion > LATEST_PROTOCOL_VERSION && this.#inner.cancelRequest(id)
   }
 
   /** Programs of SDK 1.x send messages without `start`. */
@@ -220,7 +223,9 @@ export class StreamableHTTPClientTransport implements Transport {
   }
 
   #report(error: unknown): Error {
-    const converted = toStreamableError(error, this._reconnectionOptions.maxRetries)
+    const converted = isNotReopened(error)
+      ? new Error(`Failed to reconnect SSE stream: ${this.#report(error.cause).message}`)
+      : toStreamableError(error, this._reconnectionOptions.maxRetries)
     this.onerror?.(converted)
     return converted
   }
@@ -238,6 +243,11 @@ function toBackoff(options: StreamableHTTPReconnectionOptions): Partial<Backoff>
     maxRetries: options.maxRetries - 1,
     jitter: false,
   }
+}
+
+/** Whether a stream could not be opened again, which is reported with its reason. */
+function isNotReopened(error: unknown): error is HttpError {
+  return error instanceof HttpError && error.outcome === 'refused' && error.cause instanceof HttpError
 }
 
 /** Converts an error of Tenon to the one that programs of SDK 1.x expect. */

@@ -88,6 +88,7 @@ export class Connection {
   #resetReason: string | undefined
   #isClosing = false
   #isConnecting = false
+  #hasStarted = false
   /** Over a network, requests and sessions can be lost although the server is healthy. */
   #isRemote = false
   #sessionId: string | undefined
@@ -128,7 +129,8 @@ export class Connection {
     } catch (cause) {
       this.#isClosing = true
       const error = cause instanceof TimeoutError ? this.#connectTimeout(cause) : cause
-      await transport.close()
+      // A transport that refuses to start, for example because it runs already, is left to the program.
+      if (!this.#options.raw || this.#hasStarted) await transport.close()
       this.#setState('closed', 'The connection failed', error)
       throw error
     }
@@ -214,6 +216,7 @@ export class Connection {
       probeTimeoutMs,
       timeoutMs: connectTimeoutMs,
       order: negotiation,
+      awaitsDelivery: this.#options.raw,
       prior: options?.prior,
       signal: options?.signal,
       open: () => this.#openLink(),
@@ -251,6 +254,7 @@ export class Connection {
     }
     link.firstId = 0
     await link.open(handlersOf(this.#transport))
+    this.#hasStarted = true
     return link
   }
 

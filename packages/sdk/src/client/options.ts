@@ -58,7 +58,7 @@ export interface ClientOptions {
   /**
    * Passes messages through as they are, for programs that check messages themselves, such as compatibility layers. Params
    * and results are neither checked nor adapted to the revision, handlers receive requests of the server even before the
-   * handshake is complete and do not pause timeouts, `request` returns tasks as they are, and `close` does not wait for
+   * handshake is complete and do not pause timeouts, `connect` waits until `notifications/initialized` is delivered, `request` returns tasks as they are, and `close` does not wait for
    * handlers. Default false.
    */
   raw?: boolean | undefined

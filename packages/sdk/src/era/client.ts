@@ -61,8 +61,11 @@ export interface CallOptions extends HttpSendOptions {
 export interface ClientEra {
   /** From the last `initialize` or `server/discover`. */
   readonly facts: ServerFacts
-  /** Configures the link, once negotiation has chosen this era. */
-  begin(link: Link): void
+  /**
+   * Configures the link, once negotiation has chosen this era.
+   * @param awaitsDelivery Whether to wait until the transport has delivered the notification that the client is ready, if any.
+   */
+  begin(link: Link, awaitsDelivery?: boolean): Promise<void> | void
   /** Updates `facts`, if they can change while connected. */
   refresh(link: Link): Promise<void>
   call(link: Link, method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject>

@@ -25,6 +25,8 @@ export interface Negotiation {
   readonly order: NegotiationOrder
   /** What is known about the server from before. Nothing is negotiated then. */
   readonly prior?: ServerFacts | undefined
+  /** Whether to wait until the transport has delivered `notifications/initialized`. */
+  readonly awaitsDelivery: boolean
   /** Cancels the negotiation. */
   readonly signal?: AbortSignal | undefined
   /** Opens a link. Called again if the server exited on the first attempt. */
@@ -55,7 +57,7 @@ export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
   const { prior, identity } = negotiation
   if (prior) return resume(await negotiation.open(), prior, identity)
   const negotiated = await chooseEra(negotiation)
-  negotiated.era.begin(negotiated.link)
+  await negotiated.era.begin(negotiated.link, negotiation.awaitsDelivery)
   return negotiated
 }
 
@@ -67,7 +69,7 @@ function resume(link: Link, facts: ServerFacts, identity: ClientIdentity): Negot
     return { link, era }
   }
   const era = new StatelessClient(facts, identity)
-  era.begin(link)
+  void era.begin(link)
   return { link, era }
 }
 

@@ -48,9 +48,11 @@ export class HandshakeClient implements ClientEra {
     return new HandshakeClient(facts)
   }
 
-  begin(link: Link): void {
+  begin(link: Link, awaitsDelivery = false): Promise<void> | void {
     this.continue(link)
-    link.notify('notifications/initialized')
+    const method = 'notifications/initialized'
+    if (awaitsDelivery) return link.transport.send({ jsonrpc: '2.0', method })
+    link.notify(method)
   }
 
   /** Configures a link to a server that was initialized before. */

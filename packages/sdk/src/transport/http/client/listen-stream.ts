@@ -115,9 +115,10 @@ export class ListenStream implements RequestListener {
   }
 
   onFailure(error: HttpError): void {
+    const isBroken = this.#lostAt === undefined
     this.#noteLoss()
     this.#opened(reasonOf(error))
-    if (!this.#session.config.recovers) return this.#giveUpOrReopen(error)
+    if (!this.#session.config.recovers) return this.#giveUpOrReopen(error, isBroken)
     if (this.#wasOpen && this.#session.isSessionLost(error)) return this.#session.loseSession()
     const { status } = error
     if (isTransient(error)) return this.#scheduleReopen(error)
@@ -131,10 +132,12 @@ export class ListenStream implements RequestListener {
   }
 
   /** Without recovery every failure is reported, and only a stream that was open before is opened again. */
-  #giveUpOrReopen(error: HttpError): void {
-    // A server without this stream answers 405.
-    if (error.status !== 405) this.#session.report(reasonOf(error))
-    if (this.#wasOpen) this.#scheduleReopen(error)
+  #giveUpOrReopen(error: HttpError, isBroken: boolean): void {
+    if (this.#wasOpen) {
+      this.#session.report(isBroken ? error : notReopened(error))
+      this.#scheduleReopen(error)
+      // A server without this stream answers 405.
+    } else if (error.status !== 405) this.#session.report(reasonOf(error))
   }
 
   #reconnect(): void {
@@ -187,6 +190,11 @@ export class ListenStream implements RequestListener {
     if (kind === 'request' || kind instanceof Fault) this.#session.checkAnswers()
     this.#session.receive(value)
   }
+}
+
+function notReopened(cause: HttpError): HttpError {
+  const { status, outcome } = cause
+  return new HttpError(`The stream could not be reopened: ${cause.message}`, { outcome, status, method: 'GET', cause })
 }
 
 function notAStream(status: number): HttpError {

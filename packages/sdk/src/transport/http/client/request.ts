@@ -170,6 +170,8 @@ export class ClientRequest implements ResponseHandler {
 
   onError(cause: unknown): void {
     if (this.#isOver) return
+    // It has ended, so there is nothing to abort.
+    this.#abort = undefined
     const { retries = this.#config.recovers } = this.#options
     const waitMs = retries ? retryAfterFailure(cause, this.#config.backoff, this.#attempt) : undefined
     if (waitMs !== undefined) return this.#retry(waitMs)
