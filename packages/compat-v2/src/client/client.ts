@@ -489,16 +489,23 @@ export class Client extends Protocol<ClientContext> {
     const isStdio = 'stderr' in transport && 'pid' in transport
     const sibling = isStdio ? createSibling(transport) : undefined
     const probed = sibling ? new LinkPort(sibling) : port
+    // The program may close its transport while another process is asked.
+    const closed = new Promise<never>((_resolve, reject) => {
+      if (sibling) port.onclose = () => reject(closedDuringProbe())
+    })
+    closed.catch(() => {})
+    const found = probe({
+      offer,
+      port: probed,
+      clientInfo: this.#info,
+      capabilities: this.#capabilities,
+      timeoutMs: options.timeout ?? DEFAULT_REQUEST_TIMEOUT_MSEC,
+      isStdio,
+      isDisposable: sibling !== undefined,
+    })
+    found.catch(() => {})
     try {
-      return await probe({
-        offer,
-        port: probed,
-        clientInfo: this.#info,
-        capabilities: this.#capabilities,
-        timeoutMs: options.timeout ?? DEFAULT_REQUEST_TIMEOUT_MSEC,
-        isStdio,
-        isDisposable: sibling !== undefined,
-      })
+      return await Promise.race([found, closed])
     } catch (error) {
       await transport.close().catch(() => {})
       throw error
@@ -778,6 +785,11 @@ function listenNotSupported(version: string | undefined): SdkError {
     `subscriptions/listen requires a 2026-07-28-era connection (negotiated: ${version ?? 'none'}). On earlier revisions use ClientOptions.listChanged and resources/subscribe.`,
     { method: 'subscriptions/listen', protocolVersion: version },
   )
+}
+
+function closedDuringProbe(): SdkError {
+  const what = 'Version negotiation failed: the transport was closed during the server/discover probe'
+  return new SdkError(SdkErrorCode.EraNegotiationFailed, what)
 }
 
 function readPrior(prior: PriorDiscovery): PriorDiscovery {

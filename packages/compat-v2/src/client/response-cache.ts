@@ -209,10 +209,12 @@ export class ResponseCache {
     return this.#tools.byName.get(name)
   }
 
-  /** Computes a value of a tool once. */
+  /** Computes a value of each tool of the list once, and returns that of one tool. */
   derive<T>(tool: Tool, compute: (tool: Tool) => T): T {
-    if (!this.#derived.has(tool)) this.#derived.set(tool, compute(tool))
-    return this.#derived.get(tool) as T
+    for (const each of this.#tools?.byName.values() ?? []) {
+      if (!this.#derived.has(each)) this.#derived.set(each, compute(each))
+    }
+    return (this.#derived.has(tool) ? this.#derived.get(tool) : compute(tool)) as T
   }
 
   #toolsOf({ value }: CacheEntry): Tool[] {

@@ -256,6 +256,7 @@ function toBackoff(options: StreamableHTTPReconnectionOptions): Partial<Backoff>
     maxDelayMs: options.maxReconnectionDelay,
     growth: options.reconnectionDelayGrowFactor,
     maxRetries: options.maxRetries - 1,
+    jitter: false,
   }
 }
 

@@ -163,10 +163,9 @@ function judge(outcome: Outcome, version: string, probed: Probe): Verdict {
 
 function judgeResult(result: unknown, requested: string, probed: Probe): Verdict {
   const { versions, hasFallback } = probed.offer
-  const decoded = modernRules.decodeResult('server/discover', result)
-  const checked = decoded.kind === 'complete' ? modernRules.checkResult('server/discover', decoded.result) : undefined
+  const checked = modernRules.checkResult('server/discover', result)
   if (!checked?.ok) return isLegacy(probed)
-  const found = checked.value as DiscoverResult
+  const { resultType: _resultType, ...found } = checked.value as DiscoverResult
   const version = versions.find((each) => found.supportedVersions.includes(each))
   if (version !== undefined) return { kind: 'found', found: { era: 'modern', version, discover: found } }
   if (hasFallback) return { kind: 'found', found: { era: 'legacy' } }

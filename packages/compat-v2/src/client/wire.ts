@@ -193,6 +193,15 @@ const modernNotifications: Schemas = {
   }),
 }
 
+/** Members of results that ask for input or name a task. A result of a tool without content that has one is not one. */
+const membersOfOthers = ['task', 'inputRequests', 'requestState']
+
+function checkLegacyResult(method: string, result: unknown): WireCheck | undefined {
+  const isOther = isObject(result) && result.content === undefined && membersOfOthers.some((name) => name in result)
+  if (method === 'tools/call' && isOther) return { ok: false, message: 'content is missing' }
+  return checkWith(legacyResults, method, result)
+}
+
 /** Revisions with `initialize`. */
 export const legacyRules: WireRules = {
   era: '2025-11-25',
@@ -200,7 +209,7 @@ export const legacyRules: WireRules = {
   hasRequest: (method) => Object.hasOwn(legacyRequests, method) || taskMethods.includes(method),
   hasNotification: (method) => Object.hasOwn(legacyNotifications, method),
   checkRequest: (method, request) => checkWith(legacyRequests, method, request),
-  checkResult: (method, result) => checkWith(legacyResults, method, result),
+  checkResult: checkLegacyResult,
   checkNotification: (method, notification) => checkWith(legacyNotifications, method, notification),
   decodeResult(_method, result) {
     if (!isObject(result) || !('resultType' in result)) return { kind: 'complete', result: result as Result }
@@ -239,15 +248,18 @@ export function isSpecNotification(method: string): boolean {
   return legacyRules.hasNotification(method) || modernRules.hasNotification(method)
 }
 
-/** Checks a question that a result of 2026-07-28 carries. Undefined if there is no such question. */
+/** On 2026-07-28 a request to open a URL has no id, because nothing reports that the user is done. */
+const urlQuestion = z.object({
+  method: z.literal('elicitation/create'),
+  params: z.looseObject({ mode: z.literal('url'), message: z.string(), url: z.string() }),
+})
+
+/** Checks a question of a server. Undefined if there is no such question. */
 export function checkQuestion(method: string, request: unknown): WireCheck | undefined {
   const checked = checkWith(questions, method, request)
-  if (!checked || checked.ok || !isObject(request) || !isObject(request.params)) return checked
-  const { params } = request
-  if (params.mode !== 'url' || params.elicitationId !== undefined) return checked
-  // 2026-07-28 has no ids of elicitations, which the schema of earlier revisions requires.
-  const withId = checkWith(questions, method, { ...request, params: { ...params, elicitationId: '' } })
-  return withId?.ok ? { ...withId, value: request } : checked
+  if (checked?.ok !== false || method !== 'elicitation/create') return checked
+  const asUrl = toCheck(urlQuestion, request)
+  return asUrl.ok ? asUrl : checked
 }
 
 /** Checks the answer to a question. */

@@ -19,13 +19,19 @@ export interface jsonSchemaValidator {
 /** The validator of Tenon, for every runtime: it compiles schemas without generating code. */
 export class TenonJsonSchemaValidator implements jsonSchemaValidator {
   getValidator<T>(schema: JsonSchemaType): JsonSchemaValidator<T> {
-    const check = compileJsonSchema(schema as JsonSchema, { formats: true })
+    const check = compileJsonSchema(toCurrentDialect(schema), { formats: true })
     return (input) => {
       const issues = check(input)
       if (!issues || issues.length === 0) return { valid: true, data: input as T, errorMessage: undefined }
       return { valid: false, data: undefined, errorMessage: issues.map(describe).join(', ') }
     }
   }
+}
+
+/** Schemas of 2019-09 that tools use mean the same in 2020-12, which Tenon implements. */
+function toCurrentDialect(schema: JsonSchemaType): JsonSchema {
+  const { $schema, ...rest } = schema
+  return (/\/draft\/2019-09\/schema#?$/.test(String($schema)) ? rest : schema) as JsonSchema
 }
 
 /** The texts of Ajv, which programs show to models and users. */
