@@ -102,6 +102,13 @@ await serveStdio(server);
     expect(findings).toEqual([])
   })
 
+  it('keeps the message of an error that a handler catches and throws again', () => {
+    const { text } = migrateOne(
+      "import { Server } from '@modelcontextprotocol/sdk/server/index.js'\nimport { CallToolRequestSchema } from '@modelcontextprotocol/sdk/types.js'\nconst server = new Server({ name: 'a', version: '1' })\nserver.setRequestHandler(CallToolRequestSchema, async () => {\n  try {\n    throw new Error('Unknown tool')\n  } catch (error) {\n    throw error\n  }\n})\n",
+    )
+    expect(text).toContain("throw new ProtocolError(ErrorCode.InternalError, 'Unknown tool')")
+  })
+
   it('reports HTTP code with sessions of its own', () => {
     const { findings } = migrateOne(
       "import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'\nexport const transport = new StreamableHTTPServerTransport({})\n",

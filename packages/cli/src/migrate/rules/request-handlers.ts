@@ -230,7 +230,13 @@ function keepErrorMessages(rewrite: FileRewrite, fn: FunctionNode): void {
 }
 
 function isInBlock(node: Node, statement: Node): boolean {
-  if (!Node.isTryStatement(statement) || !statement.getCatchClause()) return false
+  const clause = Node.isTryStatement(statement) ? statement.getCatchClause() : undefined
+  if (!Node.isTryStatement(statement) || !clause) return false
+  const caught = clause.getVariableDeclaration()?.getName()
+  const isRethrown = clause
+    .getDescendantsOfKind(ts.SyntaxKind.ThrowStatement)
+    .some((rethrow) => rethrow.getExpression().getText() === caught)
+  if (isRethrown) return false
   const block = statement.getTryBlock()
   return node.getPos() >= block.getPos() && node.getEnd() <= block.getEnd()
 }
