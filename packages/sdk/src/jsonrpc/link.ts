@@ -45,11 +45,9 @@ const ofLinks = new WeakSet<object>()
 
 /** Returns the handlers that a program set on a transport. */
 export function handlersOf({ onmessage, onerror, onclose }: Transport): HandlersBefore {
-  return {
-    onmessage: onmessage && ofLinks.has(onmessage) ? undefined : onmessage,
-    onerror: onerror && ofLinks.has(onerror) ? undefined : onerror,
-    onclose: onclose && ofLinks.has(onclose) ? undefined : onclose,
-  }
+  const ofProgram = <H extends object | undefined>(handler: H) =>
+    handler && ofLinks.has(handler) ? undefined : handler
+  return { onmessage: ofProgram(onmessage), onerror: ofProgram(onerror), onclose: ofProgram(onclose) }
 }
 
 /** Characters of a cancellation reason that are passed on. */

@@ -2,6 +2,7 @@ import { define, isObject, type JsonObject } from '../util/objects.ts'
 import { toStandardIssues } from './issues.ts'
 import { compileJsonSchema, type JsonSchema, type JsonSchemaCompiler, SchemaError } from './json-schema.ts'
 import { isKeyword } from './keywords.ts'
+import { moveRefs } from './move-refs.ts'
 import { type Field, readShape, validateShape, type ZodSchema } from './shape.ts'
 import {
   isSchemaShape,
@@ -144,18 +145,6 @@ const WAYS: Record<string, string> = {
 function withoutDialect(schema: JsonSchema): JsonSchema {
   const { $schema: _dialect, '~standard': _standard, ...rest } = schema
   return rest
-}
-
-/** Rewrites the references in a schema that becomes a part of another, so that they start from the new root. */
-function moveRefs(value: unknown, base: string): unknown {
-  if (Array.isArray(value)) return value.map((item) => moveRefs(item, base))
-  if (!isObject(value)) return value
-  const moved: JsonObject = {}
-  for (const [key, member] of Object.entries(value)) {
-    const isRef = key === '$ref' && typeof member === 'string' && member.startsWith('#')
-    define(moved, key, isRef ? base + (member as string).slice(1) : moveRefs(member, base))
-  }
-  return moved
 }
 
 /** Checks a value. Returns the checked value, or the issues; asynchronously only if the schema is asynchronous. */

@@ -140,7 +140,7 @@ export class Dispatch {
     if (caller.rules.lacks(method)) throw methodNotFound(method)
     const retryAfterMs = entry.limit?.take(exchange)
     if (retryAfterMs) return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
-    if (entry.checksParams === undefined || entry.checksParams(method)) checkParams(method, params)
+    if (entry.checksParams?.(method) !== false) checkParams(method, params)
     if (entry.headersProblem && caller.rules.mirrorsHeaders) checkHeaders(entry.headersProblem, params, exchange)
     const key = this.middleware.length === 0 ? entry.cacheKey?.(params) : undefined
     if (key === undefined) return this.#run(entry, exchange, era, caller, params)
@@ -158,8 +158,8 @@ export class Dispatch {
     return entry
   }
 
-  #isReplaced(method: string): boolean {
-    return this.methods.get(method)?.replaces === true && !answeredByHandler.has(method)
+  #isReplaced(method: string): boolean | undefined {
+    return this.methods.get(method)?.replaces && !answeredByHandler.has(method)
   }
 
   /**

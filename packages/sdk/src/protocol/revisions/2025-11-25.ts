@@ -1,3 +1,4 @@
+import { moveRefs } from '../../schema/move-refs.ts'
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
 import type { RevisionData } from '../revision.ts'
 import { tasksExtension } from '../tasks.ts'
@@ -77,43 +78,11 @@ function withObjectSchema(tool: JsonObject): JsonObject {
     outputSchema: {
       ...($schema !== undefined && { $schema }),
       type: 'object',
-      properties: { result: withMovedReferences(result) },
+      properties: { result: moveRefs(result, '#/properties/result') },
       required: ['result'],
     },
   }
 }
-
-/** Adjusts references to the wrapped schema. Data, and parts with an id of their own, are not changed. */
-function withMovedReferences(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withMovedReferences)
-  if (!isObject(schema) || hasOwnBase(schema)) return schema
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, movedMember(key, value)]))
-}
-
-function movedMember(key: string, value: unknown): unknown {
-  if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string') {
-    return value.replace(/^#(?=\/|$)/, '#/properties/result')
-  }
-  if (dataKeywords.has(key)) return value
-  // The names of these are not keywords.
-  if (!mapKeywords.has(key) || !isObject(value)) return withMovedReferences(value)
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withMovedReferences(part)]))
-}
-
-/** References in such a part do not point to the schema around it. */
-function hasOwnBase({ $id }: JsonObject): boolean {
-  return $id !== undefined && !(typeof $id === 'string' && $id.startsWith('#'))
-}
-
-const dataKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
-const mapKeywords: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-  'dependencies',
-])
 
 function withObjectResults(message: JsonObject): JsonObject {
   const { content } = message
