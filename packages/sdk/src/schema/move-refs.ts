@@ -10,7 +10,8 @@ export function moveRefs(schema: unknown, base: string): unknown {
   if (Array.isArray(schema)) return schema.map((item) => moveRefs(item, base))
   if (!isObject(schema) || hasOwnBase(schema)) return schema
   return mapMembers(schema, (value, key) => {
-    if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string') return value.replace(/^#(?=\/|$)/, base)
+    if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string')
+      return /^#(\/|$)/.test(value) ? base + value.slice(1) : value
     if (dataKeywords.has(key)) return value
     // The names of the parts are not keywords.
     return mapKeywords.has(key) && isObject(value)
