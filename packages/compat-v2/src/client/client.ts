@@ -487,13 +487,14 @@ export class Client extends Protocol<ClientContext> {
   async #negotiate(offer: Offer, port: LinkPort, options: RequestOptions): Promise<Negotiated> {
     const { transport } = port
     const isStdio = 'stderr' in transport && 'pid' in transport
-    const sibling = isStdio ? createSibling(transport) : undefined
-    const probed = sibling ? new LinkPort(sibling) : port
+    let abort: (error: Error) => void = () => {}
     // The program may close its transport while another process is asked.
     const closed = new Promise<never>((_resolve, reject) => {
-      if (sibling) port.onclose = () => reject(closedDuringProbe())
+      abort = reject
     })
     closed.catch(() => {})
+    const sibling = isStdio ? createSibling(transport, () => abort(closedDuringProbe())) : undefined
+    const probed = sibling ? new LinkPort(sibling) : port
     const found = probe({
       offer,
       port: probed,
@@ -806,7 +807,7 @@ function readPrior(prior: PriorDiscovery): PriorDiscovery {
  * A second process of the same server, for `server/discover` alone: some servers exit when they receive it. Undefined for
  * transports of programs.
  */
-function createSibling(transport: Transport): Transport | undefined {
-  const { createSibling: create } = transport as { createSibling?: () => Transport }
-  return create?.call(transport)
+function createSibling(transport: Transport, onClose: () => void): Transport | undefined {
+  const { createSibling: create } = transport as { createSibling?: (onClose: () => void) => Transport | undefined }
+  return create?.call(transport, onClose)
 }

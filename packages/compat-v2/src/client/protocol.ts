@@ -608,7 +608,7 @@ function pickHttpOptions({ headers, resumptionToken, onresumptiontoken }: Reques
   return {
     ...(headers && { headers }),
     ...(resumptionToken !== undefined && { resumptionToken }),
-    ...(onresumptiontoken && { onResumptionToken: onresumptiontoken }),
+    ...(onresumptiontoken && { onresumptiontoken }),
   }
 }
 

@@ -63,6 +63,7 @@ export class StdioClientTransport implements Transport {
   readonly #inner: StdioTransport
   #isStarted = false
   #isClosed = false
+  #onCloseCall: (() => void) | undefined
 
   constructor(server: StdioServerParameters) {
     const { command, args, cwd, stderr, env, maxBufferSize } = server
@@ -113,6 +114,8 @@ export class StdioClientTransport implements Transport {
 
   /** Ends the server. */
   async close(): Promise<void> {
+    this.#onCloseCall?.()
+    if (!this.#isStarted) return
     await this.#inner.close()
     this.#ended()
   }
@@ -122,9 +125,13 @@ export class StdioClientTransport implements Transport {
     await this.#inner.send(message as RpcMessage)
   }
 
-  /** @internal A transport for another process of the same server, unless this is a subclass. */
-  createSibling(): StdioClientTransport | undefined {
+  /**
+   * @internal A transport for another process of the same server, unless this is a subclass.
+   * @param onClose Called if the program closes this transport meanwhile.
+   */
+  createSibling(onClose: () => void): StdioClientTransport | undefined {
     if (Object.getPrototypeOf(this) !== StdioClientTransport.prototype) return undefined
+    this.#onCloseCall = onClose
     return new StdioClientTransport({ ...this.#parameters, stderr: 'ignore' })
   }
 
