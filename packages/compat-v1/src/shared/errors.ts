@@ -30,6 +30,17 @@ const namesByCode = Object.fromEntries(Object.entries(codes).map(([name, code]) 
 /** JSON-RPC error codes by name, and names by code. */
 export const ErrorCode: typeof codes & NamesByCode = { ...codes, ...namesByCode }
 export type ErrorCode = (typeof codes)[keyof typeof codes]
+/** Programs name single codes as types too, as the members of an enum. */
+export declare namespace ErrorCode {
+  type ConnectionClosed = (typeof codes)['ConnectionClosed']
+  type RequestTimeout = (typeof codes)['RequestTimeout']
+  type ParseError = (typeof codes)['ParseError']
+  type InvalidRequest = (typeof codes)['InvalidRequest']
+  type MethodNotFound = (typeof codes)['MethodNotFound']
+  type InvalidParams = (typeof codes)['InvalidParams']
+  type InternalError = (typeof codes)['InternalError']
+  type UrlElicitationRequired = (typeof codes)['UrlElicitationRequired']
+}
 
 /** An error with a JSON-RPC code. Handlers throw it to answer with that code; requests reject with it. */
 export class McpError extends Error {

@@ -62,6 +62,8 @@ low.setRequestHandler(
   },
 )
 
+export const notFound: ErrorCode.MethodNotFound = ErrorCode.MethodNotFound
+
 export const transports: Transport[] = [
   new StdioServerTransport(),
   new StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() }),

@@ -1,6 +1,6 @@
 import type { RedirectResult } from '../../../auth/client/provider.ts'
 import { ClosedError } from '../../../errors.ts'
-import type { RequestId, RpcMessage } from '../../../jsonrpc/message.ts'
+import type { RequestId, RpcMessage, RpcRequest } from '../../../jsonrpc/message.ts'
 import {
   type CancelsByClosing,
   isWatched,
@@ -142,8 +142,9 @@ export class StreamableHTTPClientTransport
 
   /** Sends a message. For a request, resolves when its response has arrived, which is delivered by `onmessage`. */
   send(message: RpcMessage | RpcMessage[], options?: HttpMessageOptions): Promise<void> {
+    if (Array.isArray(message) && message.some(isRequest)) return this.#sendEach(message, options)
     const session = this.#open()
-    if (Array.isArray(message) || !('method' in message) || !('id' in message)) {
+    if (Array.isArray(message) || !isRequest(message)) {
       return options?.resumptionToken
         ? session.resume(options.resumptionToken, options.onresumptiontoken)
         : session.notify(message)
@@ -152,6 +153,11 @@ export class StreamableHTTPClientTransport
     const known = this.#outgoing.get(id)
     this.#outgoing.delete(id)
     return session.request(JSON.stringify(message), { options, ...known, id, method, params })
+  }
+
+  /** Only 2025-03-26 has batches. Sent one by one, each request has a stream for its response on every revision. */
+  async #sendEach(messages: readonly RpcMessage[], options: HttpMessageOptions | undefined): Promise<void> {
+    await Promise.all(messages.map((message) => this.send(message, options)))
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
@@ -221,4 +227,8 @@ function toMessageOptions(options: HttpSendOptions | undefined): HttpMessageOpti
   if (!options?.resumptionToken && !options?.onresumptiontoken) return undefined
   const { resumptionToken, onresumptiontoken } = options
   return { resumptionToken, onresumptiontoken }
+}
+
+function isRequest(message: RpcMessage): message is RpcRequest {
+  return 'method' in message && 'id' in message
 }
