@@ -26,6 +26,19 @@ async function echoing(options: StreamableHTTPServerTransportOptions = { session
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' } as const
 
 describe('StreamableHTTPServerTransport without a server', () => {
+  it('answers a malformed request if onerror throws', async () => {
+    await using http = await echoing()
+    http.transport.onerror = (error) => {
+      throw error
+    }
+    const refused = await Promise.all([
+      post(http.url, '{'),
+      post(http.url, ping),
+      post(http.url, ping, { accept: 'text/plain' }),
+    ])
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 406])
+  })
+
   it('passes each message with its headers, and answers on the stream of its request', async () => {
     await using http = await echoing()
     const opening = await post(http.url, initialize)

@@ -1,6 +1,7 @@
 import { isObject } from '../core/objects.ts'
 import type { AuthInfo } from '../core/types.ts'
 import type { McpHandlerRequestOptions } from '../server/create-mcp-handler.ts'
+import { DEFAULT_MAX_REQUEST_BODY_SIZE } from '../server/request-body.ts'
 
 /** The members of `IncomingMessage` that are used. */
 export interface NodeIncomingMessageLike extends AsyncIterable<unknown> {
@@ -32,14 +33,29 @@ export type NodeMcpRequestHandler = (
 
 export interface ToNodeHandlerOptions {
   onerror?: (error: Error) => void
+  /** The largest request body, in bytes. Default 4 MiB. */
+  maxRequestBodySize?: number
 }
 
 export interface ToWebRequestOptions {
   signal?: AbortSignal
+  /** The largest request body, in bytes. Default 4 MiB. */
+  maxRequestBodySize?: number
+}
+
+/** A body is longer than `maxRequestBodySize`. */
+class RequestBodyTooLargeError extends Error {
+  override readonly name = 'RequestBodyTooLargeError'
+  readonly status = 413
+
+  constructor(maxBytes: number) {
+    super(`Payload Too Large: Request body must not exceed ${maxBytes} bytes`)
+  }
 }
 
 /** Lets `node:http` and Express call a web-standard handler. */
 export function toNodeHandler(handler: FetchLikeMcpHandler, options: ToNodeHandlerOptions = {}): NodeMcpRequestHandler {
+  checkMaxBytes(options.maxRequestBodySize)
   return async (req, res, given) => {
     // Express passes `next` as the third argument.
     const parsedBody = typeof given === 'function' ? undefined : given
@@ -62,15 +78,16 @@ async function answer(
   req: NodeIncomingMessageLike,
   parsedBody: unknown,
   signal: AbortSignal,
-  { onerror }: ToNodeHandlerOptions,
+  { onerror, maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE }: ToNodeHandlerOptions,
 ): Promise<Response> {
   try {
-    const request = await toWebRequest(req, parsedBody, { signal })
+    const request = await toWebRequest(req, parsedBody, { signal, maxRequestBodySize })
     return await handler.fetch(request, {
       ...(req.auth !== undefined && { authInfo: req.auth }),
       ...(parsedBody !== undefined && { parsedBody }),
     })
   } catch (error) {
+    if (error instanceof RequestBodyTooLargeError) return tooLarge(error)
     try {
       onerror?.(error instanceof Error ? error : new Error(String(error)))
     } catch {
@@ -82,6 +99,14 @@ async function answer(
       { status: 500 },
     )
   }
+}
+
+function tooLarge({ message }: RequestBodyTooLargeError): Response {
+  return Response.json(
+    { jsonrpc: '2.0', error: { code: -32000, message }, id: null },
+    // The rest of the body stays unread, so the connection cannot be reused.
+    { status: 413, headers: { connection: 'close' } },
+  )
 }
 
 /** Copies a body at the speed of the reader, until the client is gone. */
@@ -104,17 +129,18 @@ async function copy(body: ReadableStream<Uint8Array>, res: NodeServerResponseLik
   }
 }
 
-/** Converts a request of `node:http`. A parsed body is written as JSON again. */
+/** Converts a request of `node:http`. A parsed body is written as JSON again. Rejects if the body is too long. */
 export async function toWebRequest(
   req: NodeIncomingMessageLike,
   parsedBody?: unknown,
-  { signal }: ToWebRequestOptions = {},
+  { signal, maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE }: ToWebRequestOptions = {},
 ): Promise<Request> {
+  checkMaxBytes(maxRequestBodySize)
   const method = (req.method ?? 'GET').toUpperCase()
   const headers = toHeaders(req.headers)
   const host = headers.get('host') ?? first(req.headers[':authority']) ?? 'localhost'
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  const body = hasBody ? await bodyOf(req, parsedBody, headers) : undefined
+  const body = hasBody ? await bodyOf(req, parsedBody, headers, maxRequestBodySize) : undefined
   return new Request(`http://${host}${req.url ?? '/'}`, {
     method,
     headers,
@@ -127,21 +153,33 @@ async function bodyOf(
   req: NodeIncomingMessageLike,
   parsedBody: unknown,
   headers: Headers,
+  maxBytes: number,
 ): Promise<string | undefined> {
-  if (parsedBody === undefined) return (await read(req)) || undefined
+  if (parsedBody === undefined) {
+    if (Number(headers.get('content-length')) > maxBytes) throw new RequestBodyTooLargeError(maxBytes)
+    return (await read(req, maxBytes)) || undefined
+  }
   const text = JSON.stringify(parsedBody) as string | undefined
   for (const name of ['content-encoding', 'transfer-encoding', 'content-length']) headers.delete(name)
   if (text !== undefined) headers.set('content-length', String(new TextEncoder().encode(text).byteLength))
   return text
 }
 
-async function read(req: NodeIncomingMessageLike): Promise<string> {
+async function read(req: NodeIncomingMessageLike, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()
+  let size = 0
   let text = ''
   for await (const chunk of req) {
+    size += Buffer.byteLength(chunk as string | Uint8Array)
+    if (size > maxBytes) throw new RequestBodyTooLargeError(maxBytes)
     text += typeof chunk === 'string' ? chunk : decoder.decode(chunk as Uint8Array, { stream: true })
   }
   return text + decoder.decode()
+}
+
+function checkMaxBytes(value: number | undefined): void {
+  if (value === undefined || (Number.isFinite(value) && value > 0)) return
+  throw new RangeError(`maxRequestBodySize must be a positive number of bytes, got ${String(value)}`)
 }
 
 function toHeaders(fields: NodeIncomingMessageLike['headers']): Headers {

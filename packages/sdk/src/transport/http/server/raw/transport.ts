@@ -267,12 +267,16 @@ export class RawHttpTransport implements Transport, TextSender, HasSession, Disc
   }
 
   #refuse(call: HttpCall, refusal: Refusal): void {
-    this.onerror?.(new Error(refusal.message))
+    this.#reportError(new Error(refusal.message))
     refusal.send(call)
   }
 
   #reportError(error: unknown): void {
-    this.onerror?.(error instanceof Error ? error : new Error(String(error)))
+    try {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)))
+    } catch {
+      // Nothing above would catch it: a client could end the process with a malformed request.
+    }
   }
 
   /** Whether a program put its own `send` in place of ours, on the object or in a subclass. */
