@@ -53,7 +53,8 @@ function block(language, text) {
 /** Creates a project, and calls a tool of it. */
 function checkCreated(transport) {
   const packed = new Map(packPackages().map(({ name, path }) => [name, path]))
-  const packages = [...packed.values()].map((path) => `--package=${path}`).join(' ')
+  const needed = ['tenon', '@tenon/cli', 'create-tenon']
+  const packages = needed.map((name) => `--package=${packed.get(name)}`).join(' ')
   const versions = `--tenon file:${packed.get('tenon')} --cli file:${packed.get('@tenon/cli')}`
   const name = `my-${transport}`
   run(`npm exec --yes ${packages} -- create-tenon ${name} --yes --${transport} ${versions}`, {}, folder)

@@ -8,6 +8,15 @@ import { fileURLToPath } from 'node:url'
 const official = fileURLToPath(new URL('node_modules/@modelcontextprotocol/sdk/dist/esm', import.meta.url))
 const ours = fileURLToPath(new URL('aliased/node_modules/@modelcontextprotocol/sdk/dist/esm', import.meta.url))
 
+/** Functions that the official package marks as internal. Tenon follows redirects itself. */
+const internal = new Set([
+  'fetchLeavingRedirects',
+  'fetchWithinOrigin',
+  'followWithinOrigin',
+  'isWithinOrigin',
+  'unfollowedRedirect',
+])
+
 const modules = readdirSync(official, { recursive: true })
   .filter((path) => path.endsWith('.d.ts') && !path.startsWith('examples'))
   .map((path) => path.replace(/\.d\.ts$/, ''))
@@ -47,5 +56,5 @@ function typesOf(path) {
 
 function missing(wanted, present) {
   const names = new Set(present)
-  return wanted.filter((name) => !names.has(name))
+  return wanted.filter((name) => !names.has(name) && !internal.has(name))
 }

@@ -25,7 +25,8 @@ export class StdioServerTransport implements Transport {
     const maxBufferSize = options?.maxBufferSize ?? defaultMaxBufferSize
     const pipes = new TenonStdioServerTransport({
       ...(stdin && { stdin }),
-      ...(stdout && { stdout }),
+      // Named, so that Tenon does not reserve it: proxies of SDK 1.x write messages to stdout beside the transport.
+      stdout: stdout ?? process.stdout,
       maxMessageBytes: maxBufferSize - 1,
     })
     pipes.onmessage = (message) => this.#receive(message)

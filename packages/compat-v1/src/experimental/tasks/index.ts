@@ -8,6 +8,7 @@ export type {
   TaskStatusMessage,
 } from '../../shared/responseMessage.ts'
 export { takeResult, toArrayAsync } from '../../shared/responseMessage.ts'
+export * from './client.ts'
 export * from './helpers.ts'
 export * from './interfaces.ts'
 export * from './mcp-server.ts'
