@@ -18,8 +18,13 @@ const handshake = { revision: '2025-11-25' }
 const directions = {
   'everything over Streamable HTTP': (modules) =>
     everythingOverHttp(modules, 'streamableHttp', (url) => talk(new URL('/mcp', url).href, handshake)),
+  // On our packages the client speaks 2026-07-28, although the program keeps a map of sessions.
   'everything over Streamable HTTP, with a client of any revision': (modules) =>
-    everythingOverHttp(modules, 'streamableHttp', (url) => talk(new URL('/mcp', url).href)),
+    everythingOverHttp(modules, 'streamableHttp', async (url) => {
+      const { tools, ...heard } = await talk(new URL('/mcp', url).href)
+      // 2026-07-28 does not have `execution`.
+      return { ...heard, tools: tools.map(({ execution: _execution, ...tool }) => tool) }
+    }),
   'everything over HTTP+SSE': (modules) =>
     everythingOverHttp(modules, 'sse', (url) => talk(new SSEClientTransport(new URL('/sse', url)))),
   'supergateway, stdio to HTTP+SSE': (modules) =>
