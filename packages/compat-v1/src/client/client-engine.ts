@@ -1,9 +1,10 @@
-import type { ResultObject } from 'tenon'
+import { type ResultObject, type RevisionId, revisionIds } from 'tenon'
 import { type IncomingRequest, RevisionError, type ServerDescription, Client as TenonClient } from 'tenon/client'
 import type { Link } from 'tenon/jsonrpc'
 import type {
   ClientCapabilities,
   Implementation,
+  InitializeRequest,
   JSONRPCMessage,
   JSONRPCNotification,
   JSONRPCRequest,
@@ -27,6 +28,8 @@ export interface EngineConnectOptions {
   /** In milliseconds. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
+  /** Sends `initialize` through `request` of the client, if a program replaced it. Undefined: the engine sends it. */
+  readonly initialize?: ((params: InitializeRequest['params']) => Promise<unknown>) | undefined
 }
 
 /**
@@ -38,6 +41,8 @@ export class ClientEngine implements Engine {
   readonly checksResults = false
   readonly #identity: () => ClientIdentity
   #client: TenonClient | undefined
+  /** Opens the connection when the program sends `initialize` itself. */
+  #initialize: ((version: string) => Promise<ResultObject>) | undefined
   #options: EngineConnectOptions = { timeout: 60_000, signal: undefined }
 
   constructor(identity: () => ClientIdentity) {
@@ -53,8 +58,21 @@ export class ClientEngine implements Engine {
   }
 
   async connect(transport: Transport, receiver: EngineReceiver): Promise<void> {
+    const { initialize } = this.#options
+    if (!initialize || sessionOf(transport)) return this.#open(transport, receiver, undefined)
+    this.#initialize = async (version) => {
+      this.#initialize = undefined
+      await this.#open(transport, receiver, version)
+      return toInitializeResult(this.server!)
+    }
+    const { info, capabilities } = this.#identity()
+    await initialize({ protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo: info })
+  }
+
+  /** @param version The version that the program offers; undefined: the newest. */
+  async #open(transport: Transport, receiver: EngineReceiver, version: string | undefined): Promise<void> {
     const { timeout, signal } = this.#options
-    const client = this.#createClient(timeout)
+    const client = this.#createClient(timeout, version)
     listen(client, receiver)
     this.#client = client
     const known = sessionOf(transport)
@@ -72,6 +90,8 @@ export class ClientEngine implements Engine {
   }
 
   async request(method: string, params: object | undefined, options: EngineRequestOptions): Promise<ResultObject> {
+    if (method === 'initialize' && this.#initialize)
+      return this.#initialize((params as InitializeRequest['params']).protocolVersion)
     const client = this.#opened
     if (!this.#isStateless || options.enqueue) return requestOn(linkOf(client), method, params, options)
     try {
@@ -93,9 +113,10 @@ export class ClientEngine implements Engine {
     linkOf(this.#opened).receive(message)
   }
 
-  #createClient(connectTimeoutMs: number): TenonClient {
+  #createClient(connectTimeoutMs: number, version: string | undefined): TenonClient {
     const { info, capabilities } = this.#identity()
     return new TenonClient(info, {
+      ...(version !== undefined && { revisions: offered(version) }),
       capabilities: capabilities as never,
       negotiation: 'handshake-first',
       connectTimeoutMs,
@@ -115,6 +136,17 @@ export class ClientEngine implements Engine {
     const { link } = this.#opened
     return link !== undefined && this.#opened.revision > LATEST_PROTOCOL_VERSION
   }
+}
+
+/** The revisions to offer, of which the newest is the version that a program wants. Undefined: all. */
+function offered(version: string): RevisionId[] | undefined {
+  const known = revisionIds.filter((id) => id <= version)
+  return known.length > 0 ? known : undefined
+}
+
+function toInitializeResult({ revision, capabilities, info, instructions }: ServerDescription): ResultObject {
+  const result = { protocolVersion: revision, capabilities, serverInfo: info }
+  return instructions === undefined ? result : { ...result, instructions }
 }
 
 function linkOf({ link }: TenonClient): Link {

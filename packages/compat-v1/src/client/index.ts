@@ -49,6 +49,7 @@ import {
   CompleteResultSchema,
   EmptyResultSchema,
   GetPromptResultSchema,
+  InitializeResultSchema,
   type ListChangedHandlers,
   ListPromptsResultSchema,
   ListResourcesResultSchema,
@@ -63,7 +64,7 @@ import { AjvJsonSchemaValidator } from '../validation/ajv-provider.ts'
 import type { jsonSchemaValidator } from '../validation/types.ts'
 import { assertClientHandler, assertClientNotification, assertClientRequest } from './capability-checks.ts'
 import { withChecks } from './checked-handlers.ts'
-import { ClientEngine } from './client-engine.ts'
+import { ClientEngine, type EngineConnectOptions } from './client-engine.ts'
 import { followLists, type ListName } from './list-changes.ts'
 import { ToolMetadata } from './tool-metadata.ts'
 
@@ -150,7 +151,7 @@ export class Client<
    */
   override async connect(transport: Transport, options?: RequestOptions): Promise<void> {
     const { timeout = DEFAULT_REQUEST_TIMEOUT_MSEC, signal } = options ?? {}
-    this.#engine.connectOptions = { timeout, signal }
+    this.#engine.connectOptions = { timeout, signal, initialize: this.#initializeByProgram(options) }
     await super.connect(transport)
     const { server } = this.#engine
     if (!server) return
@@ -158,6 +159,13 @@ export class Client<
     this._serverVersion = server.info as Implementation | undefined
     this._instructions = server.instructions
     await this.#followLists()
+  }
+
+  /** Programs replace `request` to see or change the handshake, as proxies do. */
+  #initializeByProgram(options: RequestOptions | undefined): EngineConnectOptions['initialize'] {
+    if (this.request === Client.prototype.request) return undefined
+    return (params) =>
+      this.request({ method: 'initialize', params } as Request as RequestT, InitializeResultSchema, options)
   }
 
   /** Returns the capabilities that the server declared. */
