@@ -193,11 +193,15 @@ const changes: ReadonlyMap<string, (server: TenonServer, params: { uri: string }
   ['notifications/resources/updated', (server, { uri }) => server.sendResourceUpdated(uri)],
 ])
 
-/** SDK 1.x accepts a server without a name or a version. */
+/** SDK 1.x accepts a server without a name or a version, and icons with relative URLs. */
 function withNames(info: Implementation): Implementation {
-  return typeof info?.name === 'string' && typeof info.version === 'string'
-    ? info
-    : { ...info, name: String(info?.name ?? ''), version: String(info?.version ?? '') }
+  const { name = '', version = '', icons } = info ?? {}
+  return {
+    ...info,
+    name: String(name),
+    version: String(version),
+    ...(icons && { icons: icons.filter(({ src }) => URL.canParse(src)) }),
+  }
 }
 
 function toProtocolError(error: unknown): unknown {

@@ -24,3 +24,11 @@ it('calls a validateToolInput that the program replaced', async () => {
   expect((await client.callTool('buy', { count: 2 })).text).toBe('2')
   await client.close()
 })
+
+it('accepts icons with relative URLs, which it announces as they are', async () => {
+  const icons = [{ src: './shop.svg' }]
+  const server = new McpServer({ name: 'shop', version: '1.0.0', icons })
+  const client = await connectTo(server, '2025-11-25')
+  expect(client.server.info?.icons).toEqual(icons)
+  await client.close()
+})

@@ -546,7 +546,7 @@ function createPromptHandler(
   type Output = Promise<GetPromptResult | InputRequiredResult>
   if (!schema) return async (_args, ctx) => (callback as (ctx: ServerContext) => Output)(ctx)
   return async (args, ctx) => {
-    const checked = await check(schema, args)
+    const checked = await check(schema, args ?? {})
     if (checked.ok) return (callback as (args: unknown, ctx: ServerContext) => Output)(checked.value, ctx)
     throw invalidParams(`Invalid arguments for prompt ${name}: ${checked.error}`)
   }

@@ -27,7 +27,7 @@ describe('10,000 tasks that are created at once', () => {
     const folder = await mkdtemp(join(tmpdir(), 'tenon-many-'))
     await runMany('SQLite', join(folder, 'tasks.db'))
     await rm(folder, { recursive: true, force: true })
-  }, 120_000)
+  }, 300_000)
 
   it.skipIf(!hasRedis)(
     'all complete and free their memory (Redis)',
@@ -39,6 +39,6 @@ describe('10,000 tasks that are created at once', () => {
         await redis.close()
       }
     },
-    120_000,
+    300_000,
   )
 })
