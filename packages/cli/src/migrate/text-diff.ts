@@ -1,6 +1,6 @@
 /** Compares two texts, and returns a unified diff without its header. */
 export function diffTexts(before: string, after: string, context = 3): string[] {
-  const edits = compare(before.split('\n'), after.split('\n'))
+  const edits = compare(linesOf(before), linesOf(after))
   const lines: string[] = []
   let index = 0
   while (index < edits.length) {
@@ -18,6 +18,11 @@ export function diffTexts(before: string, after: string, context = 3): string[] 
     index = end + context
   }
   return lines
+}
+
+/** A last line without a line break is marked, as patch programs expect it. */
+function linesOf(text: string): string[] {
+  return text.endsWith('\n') ? text.slice(0, -1).split('\n') : `${text}\n\\ No newline at end of file`.split(/\n(?!\\)/)
 }
 
 interface Edit {
