@@ -30,6 +30,30 @@ function migrateOne(text: string, path = 'index.ts') {
 }
 
 describe('migrateFiles', () => {
+  it('rewrites the errors and the version of a client for 2.x, and reports its negotiation', () => {
+    const { text, findings } = migrateOne(`import { Client, ProtocolError } from '@modelcontextprotocol/client'
+
+const client = new Client({ name: 'demo', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } })
+try {
+  console.log(client.getNegotiatedProtocolVersion())
+} catch (error) {
+  if (error instanceof ProtocolError) console.log(error.code)
+}
+`)
+    expect(text).toContain('console.log(client.revision)')
+    expect(text).toContain('if (error instanceof PeerError) console.log(error.rpcCode)')
+    expect(findings.map(({ found }) => found)).toEqual(["versionNegotiation: { mode: 'auto' }"])
+  })
+
+  it('reports a schema of the program that request() does not use any more', () => {
+    const { findings } = migrateOne(`import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+
+const client = new Client({ name: 'demo', version: '1.0.0' })
+await client.request({ method: 'acme/sum' }, z.object({ total: z.number() }))
+`)
+    expect(findings.map(({ found }) => found)).toEqual(['z.object({ total: z.number() })'])
+  })
+
   it('keeps comments, quotes, semicolons and the text of template literals', () => {
     expect(migrateOne(server)).toEqual({
       text: `// Adds numbers.

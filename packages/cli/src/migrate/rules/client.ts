@@ -1,4 +1,4 @@
-import { type CallExpression, Node, type PropertyAccessExpression, ts } from 'ts-morph'
+import { type CallExpression, Node, type PropertyAccessExpression, type PropertyAssignment, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import { rewriteRequestOptions } from '../requests.ts'
 import { classOf, hasSpread, propertyValue, stringOf, withoutCasts } from '../syntax.ts'
@@ -14,6 +14,18 @@ export function rewriteClientCalls(rewrite: FileRewrite): void {
     } else if (Node.isBinaryExpression(parent) && parent.getLeft() === access) rewriteEvent(rewrite, access, parent)
     else if (unknownMembers.has(access.getName())) reportMember(rewrite, access)
   }
+  for (const property of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.PropertyAssignment)) {
+    if (property.getName() === 'versionNegotiation') reportNegotiation(rewrite, property)
+  }
+}
+
+function reportNegotiation(rewrite: FileRewrite, property: PropertyAssignment): void {
+  rewrite.report(
+    property,
+    property.getText().split('\n')[0]!,
+    'A client of Tenon negotiates the newest revision that both sides have.',
+    'Delete it, or pass revision or revisions to the client to choose from fewer.',
+  )
 }
 
 const listCalls = new Set([
@@ -51,7 +63,9 @@ function rewriteCall(
     rewriteRequestOptions(rewrite, args[1])
     rewriteCompletion(rewrite, call)
   } else if (listCalls.has(name)) rewriteRequestOptions(rewrite, args[1])
-  else if (name === 'ping') rewriteRequestOptions(rewrite, args[0])
+  else if (name === 'getNegotiatedProtocolVersion') {
+    rewrite.replaceRange(access.getNameNode().getStart(), call.getEnd(), 'revision')
+  } else if (name === 'ping') rewriteRequestOptions(rewrite, args[0])
   else if (name === 'connect' && args[1]) {
     rewrite.report(
       call,
@@ -76,6 +90,14 @@ function rewriteRequest(
   const argument = first && withoutCasts(first)
   const message = Node.isObjectLiteralExpression(argument) && !hasSpread(argument) ? argument : undefined
   const needsParams = options !== undefined
+  if (isV1 && second && !second.getText().endsWith('ResultSchema')) {
+    rewrite.report(
+      second,
+      second.getText().split('\n')[0]!,
+      'request() of Tenon does not check the result by a schema.',
+      'Check the result yourself.',
+    )
+  }
   if (isV1 && second) rewrite.replaceRange(first!.getEnd(), second.getEnd(), '')
   if (message) {
     const method = propertyValue(message, 'method')

@@ -12,7 +12,7 @@ export function rewriteTypes(rewrite: FileRewrite, imports: readonly OldImport[]
     for (const old of names) {
       for (const use of old.uses) {
         if (rewrite.consumed.has(use)) continue
-        if (old.name === 'McpError') rewriteError(rewrite, use, isClient, handlers)
+        if (old.name === 'McpError' || old.name === 'ProtocolError') rewriteError(rewrite, use, isClient, handlers)
         else if (old.name === 'ErrorCode') rewriteErrorCode(rewrite, use)
         else if (old.name.endsWith('Schema')) rewriteSchema(rewrite, old, use)
         else rewriteType(rewrite, old, use)
@@ -93,7 +93,7 @@ function rewriteToolInput(rewrite: FileRewrite, name: string, use: Identifier): 
   rewrite.removeStatement(statement)
 }
 
-/** `new McpError(code, message)` is a `ProtocolError`. A client gets the errors of a server as `PeerError`. */
+/** `new McpError(code, message)`, in 2.x `new ProtocolError(code, message)`, is a `ProtocolError`. A client gets the errors of a server as `PeerError`. */
 function rewriteError(rewrite: FileRewrite, use: Identifier, isClient: boolean, handlers: Handlers): void {
   const parent = use.getParent()
   const isCreated = Node.isNewExpression(parent) && parent.getExpression() === use
@@ -104,7 +104,7 @@ function rewriteError(rewrite: FileRewrite, use: Identifier, isClient: boolean, 
     rewrite.report(
       parent,
       parent.getText().split('\n')[0]!,
-      'In a tool of McpServer, v1 answers with isError and the text of the error. Tenon answers with the JSON-RPC error.',
+      'In a tool of McpServer, the official SDK answers with isError and the text of the error. Tenon answers with the JSON-RPC error.',
       'Throw a ToolError if the model should see the text.',
     )
   }
