@@ -9,7 +9,7 @@ export type CompleteResourceTemplateCallback = (
 
 /** The callbacks of a resource template. */
 interface ResourceTemplateCallbacks {
-  /** Lists the resources of the template. Required, so that nobody forgets it: pass undefined if there is no list. */
+  /** Lists the resources of the template. Required: pass undefined if there is no list. */
   list: ListResourcesCallback | undefined
   /** Completes variables, by their names. */
   complete?: { [variable: string]: CompleteResourceTemplateCallback }

@@ -17,7 +17,7 @@ export class ResourceTemplate {
     complete?: { [variable: string]: CompleteResourceTemplateCallback }
   }
 
-  /** @param callbacks `list` is required, even if it is undefined, so that nobody forgets it by accident. */
+  /** @param callbacks `list` is required: pass undefined if there is no list. */
   constructor(
     uriTemplate: string | UriTemplate,
     callbacks: {
