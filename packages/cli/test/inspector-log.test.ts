@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { splitWords } from '../src/arguments/split-words.ts'
 import { EventLog } from '../src/inspector/event-log.ts'
 import type { InspectorEvent, InspectorFact } from '../src/inspector/protocol.ts'
-import { splitWords } from '../src/inspector/split-words.ts'
 
 const server = 'one'
 const noise = (text = 'x'): InspectorFact => ({ kind: 'stderr', server, text })
@@ -83,13 +83,52 @@ describe('the event log of the inspector', () => {
       { kind: 'server-added' },
       { kind: 'server-state', state: 'ready' },
       { kind: 'list', offset: 0, total: 1 },
+      { kind: 'operation', operation: 'ended' },
       { kind: 'operation', operation: 'running' },
+      { kind: 'operation-ended', operation: 'ended' },
       { text: '2' },
       { text: '3' },
     ])
     expect(JSON.parse(log.find(1) ?? '')).toMatchObject({ kind: 'server-added' })
     add(log, { kind: 'server-removed', server }, noise('4'), noise('5'))
-    expect(read(log).map(({ kind }) => kind)).toEqual(['operation', 'server-removed', 'stderr', 'stderr'])
+    const kinds = read(log).map(({ kind }) => kind)
+    expect(kinds).toEqual(['operation', 'operation', 'operation-ended', 'server-removed', 'stderr', 'stderr'])
+  })
+
+  it('still tells a page that is behind how an operation and a question ended', () => {
+    const log = new EventLog({ maxEvents: 2 })
+    add(log, { kind: 'operation', server, operation: 'slow', method: 'ping', params: {} })
+    const behind = log.last
+    add(log, { kind: 'operation-ended', operation: 'slow', result: { ok: true }, durationMs: 1 })
+    add(log, { kind: 'question-ended', question: 'q', outcome: 'answered' }, noise('1'), noise('2'), noise('3'))
+    expect(read(log, behind)).toMatchObject([
+      { kind: 'operation-ended', operation: 'slow', result: { ok: true } },
+      { kind: 'question-ended', question: 'q' },
+      { text: '2' },
+      { text: '3' },
+    ])
+  })
+
+  it('keeps a limited number of finished operations, by count and by size, and the newest of them', () => {
+    const log = new EventLog({ maxEvents: 1 })
+    const run = (operation: string, result = '') =>
+      add(
+        log,
+        { kind: 'operation', server, operation, method: 'ping', params: {} },
+        { kind: 'operation-ended', operation, result, durationMs: 1 },
+      )
+    const ended = () => read(log).flatMap((event) => (event.kind === 'operation-ended' ? [event.operation] : []))
+    for (let index = 0; index < 3_000; index++) run(String(index))
+    add(log, noise())
+    expect(ended()).toHaveLength(1_000)
+    expect(ended().at(-1)).toBe('2999')
+    expect(read(log).filter(({ kind }) => kind === 'operation')).toHaveLength(1_000)
+    for (const name of ['a', 'b', 'c']) run(name, 'x'.repeat(9 * 1024 * 1024))
+    add(log, noise())
+    expect(ended()).toEqual(['c'])
+    run('d', 'x'.repeat(17 * 1024 * 1024))
+    add(log, noise())
+    expect(ended()).toEqual(['d'])
   })
 
   it('forgets complete texts of shortened messages above their limit', () => {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { MemoryTokenStore, type TokenStore } from 'tenon/auth/client'
+import { splitWords } from '../arguments/split-words.ts'
 import { resolveTarget, type Target } from '../target.ts'
 import { EventLog, type EventLogOptions } from './event-log.ts'
 import { InspectedServer, type TargetOptions } from './inspected-server.ts'
 import { Operations } from './operations.ts'
 import type { ConnectRequest } from './protocol.ts'
 import { Questions } from './questions.ts'
-import { splitWords } from './split-words.ts'
 
 /** Options of an `InspectorState`. */
 export interface InspectorStateOptions {
