@@ -1,5 +1,6 @@
 import { MemoryValueStore } from 'tenon/auth/server'
 import { describe, expect, it, vi } from 'vitest'
+import { movableDate } from '../kit/time.ts'
 import { anyRequest, Browser, Place, secret } from './broker-support.ts'
 
 describe('codes of a broker', () => {
@@ -52,6 +53,21 @@ describe('codes of a broker', () => {
 })
 
 describe('access tokens of a broker', () => {
+  it.each([0, 1, 500, 999])(
+    'accepts a token for all of its expires_in when it is issued %s ms into a second',
+    async (ms) => {
+      const date = movableDate()
+      date.advance(1_000 - (Date.now() % 1_000) + ms)
+      await using place = await Place.start({ broker: { accessTokenSeconds: 1 } })
+      const { access, body } = await place.signIn()
+      expect(body.expires_in).toBe(1)
+      date.advance(999)
+      expect(await place.call(access)).toBe(200)
+      date.advance(1)
+      expect(await place.call(access)).toBe(401)
+    },
+  )
+
   it('expires access tokens and issues them for one server [AUTH-012, AUTH-013, AUTH-026, AUTH-095]', async () => {
     await using place = await Place.start()
     const { access, body } = await place.signIn()

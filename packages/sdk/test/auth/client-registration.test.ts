@@ -1,7 +1,7 @@
 import { clientCredentials, MemoryTokenStore } from 'tenon/auth/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import { at, failureOf, Gate, grants, join, redirectUrl, User } from './client-support.ts'
+import { at, failureOf, Gate, grants, join, redirectUrl, Site, User } from './client-support.ts'
 
 const documentUrl = 'https://app.example/oauth/client.json'
 
@@ -251,5 +251,30 @@ describe('credentials per authorization server', () => {
     await store.delete(`tokens ${gate.url}`)
     await using client = await join(gate, new User().auth({ store, clientId: 'given', clientSecret: 'new' }))
     expect((await client.callTool('ping')).text).toBe('pong')
+  })
+})
+
+describe('a refused registration', () => {
+  const rpcError = { jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'Not found: the endpoint is /mcp' } }
+
+  it('explains that a server without metadata and registration offers no login', async () => {
+    const challenge = { status: 401, headers: { 'www-authenticate': 'Bearer' } }
+    await using site = await Site.start(({ path }) =>
+      path === '/mcp' ? challenge : { status: 404, headers: { 'content-type': 'application/json' }, body: rpcError },
+    )
+    const user = new User()
+    const error = await failureOf(join({ url: new URL('/mcp', site.origin) }, user.auth()))
+    expect(error.message).toMatch(/^No login is offered: .*publishes no OAuth metadata/)
+    expect(error.message).toContain('HTTP 404, Not found: the endpoint is /mcp')
+    expect(error.message).not.toContain('[object')
+    expect(user.pages).toEqual([])
+  })
+
+  it('shows only what can be read of the answer of an authorization server', async () => {
+    await using as = await startAuthorizationServer()
+    as.faults.always('register', { status: 400, body: { error: { code: 7 }, error_description: ['no'] } })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const error = await failureOf(join(gate, new User().auth()))
+    expect(error.message).toBe(`${as.issuer} did not register this client: HTTP 400`)
   })
 })

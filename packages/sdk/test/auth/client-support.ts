@@ -166,7 +166,11 @@ export class User {
   }
 }
 
-export function join(gate: Gate, auth: ReturnType<typeof oauth>, revision: RevisionId = '2025-11-25'): Promise<Client> {
+export function join(
+  gate: Pick<Gate, 'url'>,
+  auth: ReturnType<typeof oauth>,
+  revision: RevisionId = '2025-11-25',
+): Promise<Client> {
   return connect(gate.url, { revision, auth })
 }
 

@@ -4,6 +4,7 @@ import { bearer, clientCredentials, MemoryTokenStore } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, vi } from 'vitest'
+import { movableDate } from '../kit/time.ts'
 import {
   at,
   failureOf,
@@ -189,6 +190,28 @@ describe('refresh tokens', () => {
     }
     expect(user.pages).toHaveLength(1)
     expect(grants(as, 'refresh_token')).toHaveLength(3)
+  })
+
+  it('is used when a short-lived token expires on its way to the server, without another login', async () => {
+    const date = movableDate()
+    await using as = await startAuthorizationServer({ refreshTokens: 'always', accessTokenSeconds: 2 })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    await using client = await join(gate, user.auth(), '2026-07-28')
+    const late = new Set<string>()
+    gate.judge = (token, visit) => {
+      if (token === undefined) return gate.refusal
+      // The first two tokens of calls take longer than they live: the one of the login, and the first refreshed one.
+      if (isCallOf(visit, 'ping') && late.size < 2) {
+        late.add(token)
+        date.advance(2_000)
+      }
+      return late.has(token) ? gate.refusal : undefined
+    }
+    expect((await client.callTool('ping')).text).toBe('pong')
+    expect(late.size).toBe(2)
+    expect(grants(as, 'refresh_token')).toHaveLength(2)
+    expect(user.pages).toHaveLength(1)
   })
 
   it('prompts the user again when there is no refresh token [AUTH-100]', async () => {

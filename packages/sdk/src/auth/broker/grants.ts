@@ -197,7 +197,8 @@ export class Grants {
   ): Promise<OAuthTokens> {
     await this.#records.save(grantId, { ...grant, renewable, endsAt: clock.now() + ttlMs })
     const token = randomToken()
-    const stored: StoredToken = { grantId, scopes, expiresAt: Math.floor(clock.now() / 1000) + seconds }
+    // Rounded up, so that the token is valid for all of its `expires_in`. The store ends it to the millisecond.
+    const stored: StoredToken = { grantId, scopes, expiresAt: Math.ceil(clock.now() / 1_000) + seconds }
     await this.#store.set('token', await sha256(token), stored, seconds * 1_000)
     return {
       access_token: token,

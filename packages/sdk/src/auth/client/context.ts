@@ -11,6 +11,8 @@ export class AuthContext {
   readonly fetch: AuthFetch
   /** Authenticates the client with a private key. */
   readonly signature: ClientAuth | undefined
+  /** Whether no metadata was found, so that only the default paths of 2025-03-26 are left to try. */
+  triesDefaultPaths = false
   readonly #revision: string | undefined
 
   /** @param revision The newest revision that the client offers, if there is a connection. */

@@ -123,6 +123,7 @@ export async function fallbackServer(context: AuthContext): Promise<Authorizatio
     return { ...withLists(document), issuer }
   }
   context.trace.done('authorization server', `default paths at ${origin}`)
+  context.triesDefaultPaths = true
   return {
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,

@@ -129,7 +129,9 @@ export async function requestRegistration(
     const why = said.replace(/\p{Cc}+/gu, ' ').slice(0, 500)
     trace.failed('registration', why)
     return new AuthError(
-      `${server.issuer} did not register this client: ${why}`,
+      context.triesDefaultPaths
+        ? `No login is offered: ${server.issuer} publishes no OAuth metadata, and did not register this client (${why}). If its operator issues tokens, send one in the Authorization header`
+        : `${server.issuer} did not register this client: ${why}`,
       trace,
       cause === undefined ? {} : { cause: redacted(cause) },
     )
@@ -147,8 +149,14 @@ export async function requestRegistration(
   }
   const answer: unknown = await response.json().catch(() => undefined)
   if (response.ok && isObject(answer) && typeof answer.client_id === 'string') return answer as unknown as Client
+  throw refuse([`HTTP ${response.status}`, ...textsOf(answer)].join(', '))
+}
+
+/** RFC 7591 3.2.2, or the JSON-RPC error of an MCP server that has nothing at this path. */
+function textsOf(answer: unknown): string[] {
   const { error, error_description: description } = isObject(answer) ? answer : {}
-  throw refuse([`HTTP ${response.status}`, error, description].filter((part) => part !== undefined).join(', '))
+  const parts = isObject(error) ? [error.message] : [error, description]
+  return parts.filter((part) => typeof part === 'string')
 }
 
 export function chooseMethod(supported: readonly string[] | undefined): string {

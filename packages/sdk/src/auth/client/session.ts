@@ -55,6 +55,11 @@ export class OAuthSession implements ClientAuth {
     return this.#headersFor(tokens, request)
   }
 
+  /** For hosts: the scopes that the current token was requested for or has. */
+  async scopes(): Promise<readonly string[]> {
+    return (await this.#credentials.tokens())?.scopes ?? []
+  }
+
   /** Obtains other credentials after a 401 or 403. False if there is no point in sending the request again. */
   async onUnauthorized({ status, header, sent, count, revision }: AuthRefusal): Promise<boolean> {
     this.#revision = revision
@@ -103,11 +108,10 @@ export class OAuthSession implements ClientAuth {
     { method, url, revision }: AuthRequest,
   ): Promise<Record<string, string>> {
     this.#revision = revision
-    const isRenewable = tokens?.refreshToken !== undefined || this.#credentials.isUnattended
-    if (tokens && isStale(tokens, clock.now()) && isRenewable) {
+    if (tokens && isStale(tokens, clock.now()) && this.#isRenewable(tokens)) {
       // A token that is still valid for a moment is used if it cannot be replaced now.
       await this.#renew({ isRefused: false, isStepUp: false }, tokens).catch((error) => {
-        if (tokens.expiresAt === undefined || tokens.expiresAt <= clock.now()) throw error
+        if (tokens.expiresAt === undefined || isExpired(tokens)) throw error
       })
     }
     const current = await this.#credentials.tokens()
@@ -115,6 +119,11 @@ export class OAuthSession implements ClientAuth {
     if (!current || !dpop) return bearerHeaders(current)
     const proof = await dpop.proof(method, url, current.accessToken)
     return { authorization: `DPoP ${current.accessToken}`, dpop: proof }
+  }
+
+  /** True if new tokens can be obtained without a user. */
+  #isRenewable({ refreshToken }: Tokens): boolean {
+    return refreshToken !== undefined || this.#credentials.isUnattended
   }
 
   async #loadDpop(): Promise<DpopKey | undefined> {
@@ -158,7 +167,9 @@ export class OAuthSession implements ClientAuth {
     const { challenge, isRefused, isStepUp } = reason
     const discovery = await this.#discover(context, reason)
     const isNew = held?.issuer === discovery.server.issuer && isFresh(this.#obtained, held.accessToken)
-    if (isRefused && !isStepUp && isNew) {
+    // A short-lived token can expire on its way to the server.
+    const isOutdated = held !== undefined && isExpired(held) && this.#isRenewable(held)
+    if (isRefused && !isStepUp && isNew && !isOutdated) {
       throw new AuthError(
         'The server rejected (HTTP 401) a token that was just issued. It may expect another issuer or audience than its metadata says',
         context.trace,
@@ -193,7 +204,7 @@ export class OAuthSession implements ClientAuth {
       context.trace.done('token', 'another process has obtained it')
       return true
     }
-    const isRejected = isRefused && isFresh(this.#refreshed, stored.accessToken)
+    const isRejected = isRefused && isFresh(this.#refreshed, stored.accessToken) && !isExpired(stored)
     // Refreshing does not help if the token is for another resource, or was rejected right after it was refreshed.
     if (isStepUp || isRejected || stored.resource !== discovery.resource) return false
     return this.#refresh(context, discovery, stored)
@@ -272,6 +283,10 @@ function issued(accessToken: string): Issued {
 
 function isFresh(last: Issued | undefined, accessToken: string): boolean {
   return last?.accessToken === accessToken && clock.now() - last.at < freshMs
+}
+
+function isExpired({ expiresAt }: Tokens): boolean {
+  return expiresAt !== undefined && expiresAt <= clock.now()
 }
 
 function bearerHeaders(tokens: Tokens | undefined): Record<string, string> {

@@ -13,7 +13,7 @@ export interface DpopOptions {
   required?: boolean | undefined
   /** Accepted signature algorithms. Default ES256, EdDSA, PS256 and RS256. */
   algorithms?: readonly string[] | undefined
-  /** The maximum age of a proof, and the maximum clock skew. Default 60. */
+  /** The maximum age of a proof, and the maximum clock skew, because clocks of clients are often minutes off. Default 300. */
   maxAgeSec?: number | undefined
   /**
    * Require a recent nonce of this server in every proof, so that proofs cannot be created in advance. In a cluster, pass the
@@ -31,7 +31,7 @@ export interface DpopOptions {
  * await serveHttp(server, { auth: { verify, authorizationServers: [issuer], resource, dpop: dpop() } })
  */
 export function dpop(options: DpopOptions = {}): DpopCheck {
-  const { required = false, maxAgeSec = 60, replays = new MemoryReplays(), nonce = false } = options
+  const { required = false, maxAgeSec = 300, replays = new MemoryReplays(), nonce = false } = options
   const algorithms = checkAlgorithms(options.algorithms ?? ['ES256', 'EdDSA', 'PS256', 'RS256'])
   const nonces = nonce ? new Nonces(nonce === true ? undefined : nonce.secret) : undefined
   return {
