@@ -3,6 +3,7 @@ import type { Params, ResultObject, RpcRequest } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../protocol/input.ts'
 import { checkAskable, isInputRequired, multiRoundTripMethods, withDeclaredContext } from '../protocol/input-check.ts'
+import { InsufficientScopeError } from '../protocol/scopes.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { isObject, omit, pick } from '../util/objects.ts'
 import type { AskOptions, Conversation, Outcome, Reply } from './conversation.ts'
@@ -26,6 +27,8 @@ export interface StateStorage<C> {
   /** @returns The `requestState` that `load` takes in the next run. */
   save(state: ReplayState, call: C): Promise<string>
   load(requestState: string, call: C): Promise<ReplayState>
+  /** Allows a state that can be used once to be loaded once more. */
+  release?(state: ReplayState): void
 }
 
 /** Shared by all conversations of a server, or by all runs of a task. */
@@ -172,6 +175,8 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
     await this.#waitForJournal()
     if (this.#journal?.isWaiting) return this.#askAll()
     if (error instanceof UrlElicitationRequiredError && this.#mayAsk) return this.#askUrls(error)
+    // The client obtains a token with the scopes and sends the same request again.
+    if (error instanceof InsufficientScopeError && this.#state) this.#backend.states.release?.(this.#state)
     throw toProtocolError(error)
   }
 

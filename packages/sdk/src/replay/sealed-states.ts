@@ -1,11 +1,13 @@
 import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { RpcRequest } from '../jsonrpc/message.ts'
+import type { Account } from '../util/account.ts'
 import { clock } from '../util/clock.ts'
 import { isObject, omit } from '../util/objects.ts'
 import { random } from '../util/random.ts'
 import type { Sealer } from '../util/sealer.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { JournalState } from './journal.ts'
+import type { StateClaims, StateId } from './used-states.ts'
 
 /** The state that one run of a handler passes to the next. */
 export interface ReplayState {
@@ -26,7 +28,9 @@ export interface StateLimits {
   /** The longest `requestState` that is sent to a client. */
   readonly maxStateBytes: number
   /** Allows each state once. Undefined: a state can be used until it expires. */
-  readonly usedStates: UsedStates | undefined
+  readonly claims: StateClaims | undefined
+  /** Whether `claims` covers requests that may be repeated without harm, too. */
+  readonly claimsAll: boolean
 }
 
 export interface SealedStatesOptions<C> {
@@ -35,12 +39,13 @@ export interface SealedStatesOptions<C> {
   readonly limits: StateLimits
   /** Identifies the authenticated caller; undefined for anonymous callers. */
   principalOf(call: C): string | undefined
+  /** Who a used state is counted for. */
+  accountOf(call: C): Account | undefined
+  /** Whether a request can be repeated without a second effect. */
+  isRepeatable(request: RpcRequest): boolean
 }
 
-interface Sealed extends ReplayState {
-  id: string
-  expires: number
-}
+interface Sealed extends ReplayState, StateId {}
 
 /**
  * The `requestState` that clients carry between two runs of a handler. It is encrypted, expires, and is bound to the request
@@ -83,10 +88,22 @@ export class SealedStates<C extends { readonly request: RpcRequest }> {
       )
       throw invalidState('was not issued for this request')
     }
-    const leftMs = sealed.expires - clock.now()
-    if (leftMs <= 0) throw invalidState('has expired')
-    if (limits.usedStates && !(await limits.usedStates.claim(sealed.id, leftMs))) throw invalidState('was already used')
+    if (sealed.expires <= clock.now()) throw invalidState('has expired')
+    await this.#claim(sealed, call)
     return sealed
+  }
+
+  release(state: ReplayState): void {
+    this.#options.limits.claims?.release?.(state as Sealed)
+  }
+
+  /** Before the handler runs: whether an earlier run had its effect is unknown until it ends, and after a lost response. */
+  async #claim(sealed: Sealed, call: C): Promise<void> {
+    const { limits, accountOf, isRepeatable } = this.#options
+    if (!limits.claims || (!limits.claimsAll && isRepeatable(call.request))) return
+    const claim = await limits.claims.claim(sealed, accountOf(call))
+    if (claim === 'expired') throw invalidState('has expired')
+    if (claim === 'used') throw usedState()
   }
 
   /** A state can be decrypted only with the purpose it was encrypted for. */
@@ -105,6 +122,14 @@ function invalidState(reason: string): ProtocolError {
   )
 }
 
+/** The client may have lost the response to the first request, so it must not just start again. */
+function usedState(): ProtocolError {
+  return new ProtocolError(
+    ErrorCode.InvalidParams,
+    'params.requestState was already used: the request with it runs or has ended, and may have had an effect. Check that before you repeat the request without requestState and inputResponses.',
+  )
+}
+
 /** A canonical form, because a proxy may reorder members. Objects are wrapped, so that none equals an array. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
@@ -115,36 +140,4 @@ function sorted(value: unknown): unknown {
     .sort()
     .map((key) => [key, sorted(value[key])])
   return { members }
-}
-
-/** Records which states were used, for as long as they are valid. Share one between processes to allow each state once. */
-export interface UsedStates {
-  /** Returns true on the first call with this id, and false on later ones. */
-  claim(id: string, ttlMs: number): boolean | Promise<boolean>
-}
-
-/** Far more than a process issues during the lifetime of a state. */
-const maxIds = 100_000
-
-/** Used states in the memory of this process. */
-export class MemoryUsedStates implements UsedStates {
-  /** The time of expiry by id. In order of use, which is roughly the order of expiry. */
-  readonly #expiries = new Map<string, number>()
-
-  claim(id: string, ttlMs: number): boolean {
-    const now = clock.now()
-    if ((this.#expiries.get(id) ?? 0) > now) return false
-    this.#deleteExpired(now)
-    // Refusing a fresh state is safer than forgetting a used one.
-    if (this.#expiries.size >= maxIds) return false
-    this.#expiries.set(id, now + ttlMs)
-    return true
-  }
-
-  #deleteExpired(now: number): void {
-    for (const [id, expires] of this.#expiries) {
-      if (expires > now) return
-      this.#expiries.delete(id)
-    }
-  }
 }

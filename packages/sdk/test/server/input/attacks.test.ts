@@ -72,7 +72,8 @@ describe('answers from a malicious client', () => {
   /** Creates a server whose tool returns the length of the answer, after another question if `more` is set. */
   function measure(options: McpServerOptions = {}): McpServer {
     const server = serverOf(options)
-    server.registerTool('measure', { inputSchema: { more: z.boolean() } }, async ({ more }, ctx) => {
+    const config = { inputSchema: { more: z.boolean() }, annotations: { readOnlyHint: true } }
+    server.registerTool('measure', config, async ({ more }, ctx) => {
       const { content } = await ctx.elicit('Name?', nameForm, { key: 'sure' })
       if (more) await ctx.elicit('More?', nameForm, { key: 'more' })
       return `${content?.name.length}`
@@ -221,7 +222,7 @@ describe('a handler that never stops asking', () => {
   })
 
   everyRaw('cannot be prolonged by a client that sends an older state', async (open) => {
-    const server = serverOf({ questions: { maxRounds: 2 } })
+    const server = serverOf({ questions: { maxRounds: 2, singleUse: false } })
     server.registerTool('nag', {}, async (_args, ctx) => {
       for (let at = 0; ; at++) await ctx.elicit(`Question ${at}?`, nameForm, { key: `${at}` })
     })

@@ -83,7 +83,8 @@ describe('a root', () => {
   const bad: [string, unknown][] = [
     ['is on the web', 'http://example.com/home'],
     ['is of another scheme', 'https://example.com/'],
-    ['is no URI', '/home/me'],
+    ['is a relative path', 'home/me'],
+    ['is a path that climbs', '/home/me/../other'],
     ['has no slashes', 'file:home'],
     ['has one slash', 'file:/home/me'],
     ['is nothing', undefined],

@@ -5,6 +5,7 @@ import { discovery, scripted, scriptedClient } from '../../kit/scripted-server.t
 import { listenWith } from '../../kit/serve-http.ts'
 import { movableTimers } from '../../kit/time.ts'
 import { type Said, said } from '../../kit/transcript.ts'
+import { warningsOf } from '../../kit/warnings.ts'
 
 import {
   accepted,
@@ -249,6 +250,42 @@ describe('a client that receives input_required', () => {
     const calls = said(server.transcript, 'client', 'tools/call')
     expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length)
     expect(withoutMeta(calls.at(-4)!.params!)).toEqual({ name: 'ask', arguments: { run: 0 } })
+  })
+
+  it('adds no listeners to a shared signal while many calls wait for the user', async () => {
+    const warnings = warningsOf('MaxListenersExceededWarning')
+    const server = scripted(modern, {
+      'tools/call': ({ inputResponses }) => ({
+        result: inputResponses ? done : inputRequired({ inputRequests: { who: form('Who?') } }),
+      }),
+    })
+    const answers = gate()
+    let asked = 0
+    await using client = await scriptedClient(server, {
+      revision: modern,
+      handlers: {
+        elicit: async () => {
+          if (++asked === 20) answers.open()
+          await answers.opened
+          return accepted({ name: 'Ann' })
+        },
+      },
+    })
+    await Promise.all(Array.from({ length: 20 }, () => client.callTool('ask')))
+    expect(asked).toBe(20)
+    expect(await warnings()).toEqual([])
+  })
+
+  it('adds no listeners to a shared signal while many calls wait to be repeated', async () => {
+    const warnings = warningsOf('MaxListenersExceededWarning')
+    const server = scripted(modern, {
+      'tools/call': ({ requestState }) => ({
+        result: requestState === undefined ? inputRequired({ requestState: 'later' }) : done,
+      }),
+    })
+    await using client = await scriptedClient(server, { revision: modern })
+    await Promise.all(Array.from({ length: 20 }, () => client.callTool('ask')))
+    expect(await warnings()).toEqual([])
   })
 
   it('passes the error of a later round trip to the caller', async () => {

@@ -1,10 +1,10 @@
 import type { InputResponses } from 'tenon'
 import { McpServer, type McpServerOptions, type ServeHttpOptions } from 'tenon/server'
-import { Judge, OfficialSchema, ScriptedClient } from 'tenon/testing'
+import { Judge, ScriptedClient } from 'tenon/testing'
 import { expect, it } from 'vitest'
 import { Peer } from '../../kit/http-peer.ts'
 import type { Message } from '../../kit/message.ts'
-import { schemas } from '../../kit/official-schemas.ts'
+import { officialSchema } from '../../kit/official-schemas.ts'
 import { modern } from '../../kit/revisions.ts'
 import { serve } from '../../kit/serve-http.ts'
 
@@ -46,7 +46,7 @@ export function serverOf(options: McpServerOptions = {}, name = 'asker'): McpSer
 
 async function openMemory(server: McpServer, { capabilities = all }: RawOptions = {}): Promise<RawPeer> {
   const client = await ScriptedClient.connect(server, { capabilities })
-  const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, modern)
+  const schema = officialSchema(modern)
   const judge = schema && new Judge(schema)
   client.transcript.onLine((line) => judge?.hear(line))
   const request: RawPeer['request'] = (method, params = {}) => client.request(method, params) as Promise<Message>

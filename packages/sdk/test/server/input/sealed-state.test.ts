@@ -214,8 +214,8 @@ describe('the requestState of a call', () => {
     }
   })
 
-  everyRaw('can be reused until it expires, by default [MRTR-022]', async (open) => {
-    const { server, paid } = bank()
+  everyRaw('can be reused until it expires with singleUse: false [MRTR-022]', async (open) => {
+    const { server, paid } = bank({ questions: { singleUse: false } })
     await using peer = await open(server)
     const first = await peer.call('pay', {})
     for (const _ of [1, 2]) expect(textOf(await peer.call('pay', {}, withAnswers(first, yes)))).toBe('pay: accept')

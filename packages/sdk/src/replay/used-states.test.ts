@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Account } from '../util/account.ts'
+import { MemoryClaims } from './used-states.ts'
+
+const ann: Account = { name: 'ann', isAddress: false }
+const bob: Account = { name: 'bob', isAddress: false }
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_000 })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('the states that a process remembers as used', () => {
+  it('are granted once and forgotten when they expire [MRTR-022]', () => {
+    const claims = new MemoryClaims()
+    expect(claims.claim({ id: 'a', expires: 2_000 }, ann)).toBe('granted')
+    expect(claims.claim({ id: 'a', expires: 2_000 }, ann)).toBe('used')
+    expect(claims.claim({ id: 'a', expires: 2_000 }, bob)).toBe('used')
+    claims.release({ id: 'a', expires: 2_000 })
+    expect(claims.claim({ id: 'a', expires: 2_000 }, ann)).toBe('granted')
+    vi.setSystemTime(2_000)
+    claims.claim({ id: 'b', expires: 3_000 }, ann)
+    expect(claims.size).toBe(1)
+  })
+
+  it('never block other callers, however many one caller uses, and none is granted twice [MRTR-022]', () => {
+    const claims = new MemoryClaims(1_000)
+    const mine = Array.from({ length: 5 }, (_, index) => ({ id: `bob ${index}`, expires: 1_001 }))
+    for (const state of mine) expect(claims.claim(state, bob)).toBe('granted')
+    const flood = Array.from({ length: 10_000 }, (_, index) => ({ id: `ann ${index}`, expires: 5_000 + index }))
+    for (const state of flood) {
+      expect(claims.claim(state, ann)).toBe('granted')
+      expect(claims.size).toBeLessThanOrEqual(1_001)
+    }
+    for (const state of flood) expect(claims.claim(state, ann)).not.toBe('granted')
+    for (const state of mine) expect(claims.claim(state, bob)).toBe('used')
+    // States that the others got before the flood are valid to their end.
+    expect(claims.claim({ id: 'bob new', expires: 1_002 }, bob)).toBe('granted')
+    expect(claims.claim({ id: 'anonymous', expires: 1_002 }, undefined)).toBe('granted')
+    expect(claims.claim({ id: 'address', expires: 1_002 }, { name: 'ann', isAddress: true })).toBe('granted')
+    // Only the caller with the flood has less time: its older states have expired, and new ones work.
+    expect(claims.claim({ id: 'ann early', expires: 5_000 }, ann)).toBe('expired')
+    expect(claims.claim({ id: 'ann late', expires: 20_000 }, ann)).toBe('granted')
+  })
+
+  it('stay bounded and are never granted twice with any number of callers [MRTR-022]', () => {
+    const claims = new MemoryClaims(1_000)
+    for (const callers of [150, 5_000]) {
+      const states = Array.from({ length: 5_000 }, (_, index) => ({
+        id: `${callers} ${index}`,
+        expires: 50_000 + index,
+      }))
+      const accountOf = (index: number) => ({ name: `user ${index % callers}`, isAddress: true })
+      const used = states.filter((state, index) => claims.claim(state, accountOf(index)) === 'granted')
+      expect(used.length).toBeGreaterThan(0)
+      expect(claims.size).toBeLessThanOrEqual(1_100)
+      states.forEach((state, index) => {
+        if (used.includes(state)) expect(claims.claim(state, accountOf(index))).not.toBe('granted')
+      })
+    }
+  })
+
+  it('stay bounded with many heavy callers, one after another [MRTR-022]', () => {
+    const claims = new MemoryClaims(1_000)
+    for (let caller = 0; caller < 300; caller++) {
+      const account = { name: `user ${caller}`, isAddress: true }
+      for (let index = 0; index < 1_000; index++) {
+        const state = { id: `${caller} ${index}`, expires: 5_000 + caller * 1_000 + index }
+        expect(claims.claim(state, account)).toBe('granted')
+        expect(claims.claim(state, account)).toBe('used')
+      }
+      expect(claims.size).toBeLessThanOrEqual(1_100)
+    }
+    expect(claims.claim({ id: '0 0', expires: 5_000 }, { name: 'user 0', isAddress: true })).toBe('expired')
+  })
+})
