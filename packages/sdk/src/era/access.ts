@@ -21,6 +21,15 @@ export function principalOf({ stream, link }: Source): string | undefined {
   return request ? request.principal : link.transport.principal
 }
 
+/**
+ * Whether requests of this caller cannot be told from those of others: over HTTP, without an identity and without a session.
+ * What belongs to one of them must not be listed.
+ */
+export function isIndistinct(source: Source): boolean {
+  const { stream, link } = source
+  return stream?.request !== undefined && principalOf(source) === undefined && link.transport.sessionId === undefined
+}
+
 export function isAllowed(granted: Granted, required: readonly string[] | undefined): boolean {
   return required === undefined || granted === 'all' || includesScopes(granted, required)
 }

@@ -9,7 +9,7 @@ export interface Update {
   readonly updated: string
   readonly partOf?: string | undefined
   /** Only these subscribers are notified. Undefined: all of them. */
-  readonly audience?: string | undefined
+  readonly audience?: ReadonlySet<string> | undefined
 }
 
 /**
@@ -59,6 +59,6 @@ export function isSubscribed(
   subscriptions: { has(uri: string): boolean; readonly audience?: string | undefined },
   { updated, partOf, audience }: Update,
 ): boolean {
-  if (audience !== undefined && audience !== subscriptions.audience) return false
+  if (audience && (subscriptions.audience === undefined || !audience.has(subscriptions.audience))) return false
   return subscriptions.has(updated) || (partOf !== undefined && subscriptions.has(partOf))
 }

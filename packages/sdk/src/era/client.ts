@@ -63,9 +63,9 @@ export interface ClientEra {
   readonly facts: ServerFacts
   /**
    * Configures the link, once negotiation has chosen this era.
-   * @param awaitsDelivery Whether to wait until the transport has delivered the notification that the client is ready, if any.
+   * @param announces Whether to send the notification that the client is ready, if any. `delivered`: and to wait for its delivery.
    */
-  begin(link: Link, awaitsDelivery?: boolean): Promise<void> | void
+  begin(link: Link, announces?: boolean | 'delivered'): Promise<void> | void
   /** Updates `facts`, if they can change while connected. */
   refresh(link: Link): Promise<void>
   call(link: Link, method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject>

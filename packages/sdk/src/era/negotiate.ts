@@ -25,8 +25,8 @@ export interface Negotiation {
   readonly order: NegotiationOrder
   /** What is known about the server from before. Nothing is negotiated then. */
   readonly prior?: ServerFacts | undefined
-  /** Whether to wait until the transport has delivered `notifications/initialized`. */
-  readonly awaitsDelivery: boolean
+  /** Whether to send `notifications/initialized`. `delivered`: and to wait until the transport has delivered it. */
+  readonly announces: boolean | 'delivered'
   /** Cancels the negotiation. */
   readonly signal?: AbortSignal | undefined
   /** Opens a link. Called again if the server exited on the first attempt. */
@@ -46,7 +46,7 @@ const statelessErrors: ReadonlySet<number> = new Set([
 ])
 
 /** These depend on the caller or on the server's health, so `initialize` would fail too. */
-const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429, 502, 503, 504])
+const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429, 500, 502, 503, 504])
 
 /**
  * Finds out which era the server supports (2026-07-28 versioning, backward compatibility). It sends `server/discover` first. A
@@ -57,7 +57,7 @@ export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
   const { prior, identity } = negotiation
   if (prior) return resume(await negotiation.open(), prior, identity)
   const negotiated = await chooseEra(negotiation)
-  await negotiated.era.begin(negotiated.link, negotiation.awaitsDelivery)
+  await negotiated.era.begin(negotiated.link, negotiation.announces)
   return negotiated
 }
 

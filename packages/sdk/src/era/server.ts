@@ -1,7 +1,7 @@
 import type { ProtocolError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
-import type { ResultObject, RpcErrorBody, RpcNotification, RpcRequest } from '../jsonrpc/message.ts'
+import type { Params, ResultObject, RpcErrorBody, RpcNotification, RpcRequest } from '../jsonrpc/message.ts'
 import type { CacheHints } from '../protocol/caching.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
@@ -26,6 +26,8 @@ export interface Definition {
   readonly changes: Changes
   /** The resources that clients subscribed to, on every revision. */
   readonly subscribedUris: SubscribedUris
+  /** Returns the resources that the caller of `subscriptions/listen` may follow. Undefined: all of them. */
+  acceptUris: ((uris: readonly string[], exchange: Exchange, caller: Caller) => Promise<string[]>) | undefined
   /** Returns the cache hints for the results of a method. */
   cacheHintsOf(method: string): Required<CacheHints>
   /** Whether requests before `initialize` are answered, and `initialize` may be repeated. */
@@ -38,6 +40,8 @@ export interface Definition {
   tasks: TaskFeed | undefined
   /** The scopes that a caller needs to read a resource; undefined if it needs none. */
   requiredScopesOf(uri: string): readonly string[] | undefined
+  /** Whether a tool call can be repeated without a second effect, by the params of `tools/call`. */
+  isRepeatable(params: Params): boolean
 }
 
 /** Notifies clients about tasks (tasks extension, notifications). */

@@ -1,4 +1,5 @@
 import { ErrorCode, ProtocolError } from '../errors.ts'
+import type { Caller } from '../protocol/caller.ts'
 import { accountOf } from '../util/account.ts'
 import type { Call } from './call.ts'
 
@@ -14,7 +15,11 @@ const total: UriLimits = { maxUris: 500_000, maxCharacters: 64_000_000 }
 export interface SubscriptionFollower {
   /** Updates for this audience reach it. */
   readonly audience: string
-  added(uri: string): void
+  /**
+   * @returns A promise if someone else has to confirm the subscription. The client waits for it; if it rejects, the client gets
+   * the error and is not subscribed.
+   */
+  added(uri: string): Promise<void> | void
   removed(uri: string): void
 }
 
@@ -28,7 +33,7 @@ export class SubscribedUris {
   readonly #total = new Usage()
   readonly #limits: { readonly perCaller: UriLimits; readonly total: UriLimits }
   /** Called for each new session or stream that subscribes. Default: nothing follows subscriptions. */
-  follow: ((call: Pick<Call, 'stream' | 'link'>) => SubscriptionFollower) | undefined
+  follow: ((call: Pick<Call, 'stream' | 'link'>, caller: Caller) => SubscriptionFollower) | undefined
 
   constructor(limits = { perCaller, total }) {
     this.#limits = limits
@@ -40,10 +45,10 @@ export class SubscribedUris {
   }
 
   /** Creates an empty set that counts towards the limit of the caller: its principal, else its address, else its connection. */
-  createSet(call: Pick<Call, 'stream' | 'link'>): UriSet {
+  createSet(call: Pick<Call, 'stream' | 'link'>, caller: Caller): UriSet {
     const { stream, link } = call
     const account = accountOf(stream?.request ?? link.transport)
-    return new UriSet(this, account ? `${account.isAddress} ${account.name}` : link, this.follow?.(call))
+    return new UriSet(this, account ? `${account.isAddress} ${account.name}` : link, this.follow?.(call, caller))
   }
 
   /** Called by `UriSet`. Returns the shared copy of the URI. Throws if there are too many, unless `mustFit` is set. */
@@ -79,6 +84,8 @@ export class UriSet {
   readonly #caller: unknown
   readonly #follower: SubscriptionFollower | undefined
   readonly #uris = new Set<string>()
+  /** Subscriptions that are not confirmed yet. */
+  readonly #confirming = new Map<string, Promise<void>>()
 
   constructor(all: SubscribedUris, caller: unknown, follower?: SubscriptionFollower | undefined) {
     this.#all = all
@@ -98,15 +105,36 @@ export class UriSet {
     return this.#uris.has(uri)
   }
 
-  /** @param mustFit Ignores the limits, for subscriptions that another process has accepted. */
-  add(uri: string, mustFit = false): void {
-    if (this.#uris.has(uri)) return
+  /**
+   * @param mustFit Ignores the limits, for subscriptions that another process has accepted.
+   * @returns A promise if the subscription has to be confirmed first. If it rejects, the URI is not in the set any more.
+   */
+  add(uri: string, mustFit = false): Promise<void> | undefined {
+    if (this.#uris.has(uri)) return this.#confirming.get(uri)
     this.#uris.add(this.#all.add(this.#caller, uri, mustFit))
-    this.#follower?.added(uri)
+    const added = this.#follower?.added(uri)
+    if (!added) return undefined
+    const confirmed: Promise<void> = added.then(
+      () => void this.#settle(uri, confirmed),
+      (error) => {
+        if (this.#settle(uri, confirmed)) this.delete(uri)
+        throw error
+      },
+    )
+    // Nobody waits for it if another resource of the same request is refused first.
+    confirmed.catch(() => {})
+    this.#confirming.set(uri, confirmed)
+    return confirmed
+  }
+
+  /** Returns false if the subscription ended meanwhile. Another to the same resource may have begun. */
+  #settle(uri: string, confirmed: Promise<void>): boolean {
+    return this.#confirming.get(uri) === confirmed && this.#confirming.delete(uri)
   }
 
   delete(uri: string): void {
     if (!this.#uris.delete(uri)) return
+    this.#confirming.delete(uri)
     this.#all.delete(this.#caller, uri)
     this.#follower?.removed(uri)
   }

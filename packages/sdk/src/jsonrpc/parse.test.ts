@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Fault } from './message.ts'
-import { parseUnambiguous } from './parse.ts'
+import { maxNesting, parseText, parseUnambiguous } from './parse.ts'
 
 const call =
   '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"name":1,"id":2,"method":"x"}}}'
@@ -46,5 +46,30 @@ describe('parsing a message that a proxy may also parse', () => {
   it('parses in linear time, however many members a message has', () => {
     const members = Array.from({ length: 200_000 }, (_, index) => `"m${index}":1`).join(',')
     expect(parseUnambiguous(`{${members}}`)).not.toBeInstanceOf(Fault)
+  })
+})
+
+describe('the nesting of a message', () => {
+  const padding = `"${'x'.repeat(2_000)}"`
+  const lists = (depth: number) => `${'['.repeat(depth)}${padding}${']'.repeat(depth)}`
+  const objects = (depth: number, name: string) => `${`{"a":${padding},"${name}":`.repeat(depth)}1${'}'.repeat(depth)}`
+
+  it.each([
+    ['lists', lists],
+    ['objects', (depth: number) => objects(depth, 'b')],
+    ['members called __proto__', (depth: number) => objects(depth, '__proto__')],
+    ['both in turn', (depth: number) => `${'[{"a":'.repeat(depth / 2)}${padding}${'}]'.repeat(depth / 2)}`],
+  ])('is limited for %s', (_name, textOf) => {
+    expect(parseText(textOf(maxNesting))).not.toBeInstanceOf(Fault)
+    expect(parseText(textOf(maxNesting + 2))).toBeInstanceOf(Fault)
+  })
+
+  it('does not count what other code added to all objects', () => {
+    const loop: { self?: unknown } = {}
+    loop.self = loop
+    Object.defineProperty(Object.prototype, 'added', { value: loop, enumerable: true, configurable: true })
+    const parsed = parseText(`{"a":${padding},"b":[{}]}`)
+    Reflect.deleteProperty(Object.prototype, 'added')
+    expect(parsed).toEqual({ a: 'x'.repeat(2_000), b: [{}] })
   })
 })

@@ -151,16 +151,27 @@ function searchEnd(text: string, start: number): number {
 
 /** Breadth first and without recursion, because the input decides the depth. */
 function isTooDeep(root: unknown): boolean {
-  let level = nestedIn([root])
+  let level: object[] = []
+  addNested(root, level)
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > maxNesting) return true
-    level = level.flatMap((parent) => nestedIn(Array.isArray(parent) ? parent : Object.values(parent)))
+    const below: object[] = []
+    for (const parent of level) {
+      if (Array.isArray(parent)) for (const value of parent) addNested(value, below)
+      else addMembers(parent as Record<string, unknown>, below)
+    }
+    level = below
   }
   return false
 }
 
-function nestedIn(values: unknown[]): object[] {
-  return values.filter((value): value is object => typeof value === 'object' && value !== null)
+/** Without a list of the members: for a large message, these lists cost more than the rest of the check. */
+function addMembers(parent: Record<string, unknown>, list: object[]): void {
+  for (const name in parent) if (Object.hasOwn(parent, name)) addNested(parent[name], list)
+}
+
+function addNested(value: unknown, list: object[]): void {
+  if (typeof value === 'object' && value !== null) list.push(value)
 }
 
 function readId(value: unknown): RequestId | undefined {

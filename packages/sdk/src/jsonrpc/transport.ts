@@ -96,9 +96,12 @@ export interface ReplyStream {
   end(): void
 }
 
-/** Whether a program replaced `send` to watch the messages. It must see every one, so `sendText` is not used then. */
+/**
+ * Whether a program replaced `send` to watch the messages, on the object or by a `Proxy`. It must see every one, so `sendText` is
+ * not used then.
+ */
 export function isWatched(transport: Transport): boolean {
-  return Object.hasOwn(transport, 'send')
+  return Object.hasOwn(transport, 'send') || transport.send !== Object.getPrototypeOf(transport).send
 }
 
 /** Whether messages can be sent as text. */

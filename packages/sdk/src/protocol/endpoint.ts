@@ -1,6 +1,7 @@
 import type { CloseDetail } from '../errors.ts'
-import type { ReceivedKind, RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
+import type { Params, ReceivedKind, RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
 import type { ReplyStream } from '../jsonrpc/transport.ts'
+import type { HeaderReader } from './mirrored-headers.ts'
 import type { ServerTransport } from './transport.ts'
 
 /** The server, as a transport with many peers uses it. */
@@ -11,20 +12,35 @@ export interface Endpoint {
   attach(transport: ServerTransport): PeerLink
   /** The revision that `initialize` negotiated; undefined before. */
   revisionOf(link: PeerLink): RevisionFacts | undefined
+  /** Whether only revisions with a handshake are served at the moment. */
+  handshakeOnly?(): boolean
+  /** Returns the problem with headers that repeat arguments of a tool call, if there is one. */
+  headersProblem?(method: string, params: Params, headers: HeaderReader, required: boolean): string | undefined
   reportError(error: unknown): void
   /** Keeps the server running for peers to come. Returns a function that releases it. */
   hold(): () => Promise<void>
   /**
    * Returns a function from the saved state of a session before this message to the state after it, as JSON, so that another
-   * process can take the session over. A function, because other processes change the session too. Undefined before `initialize`.
+   * process can take the session over. A function, because other processes change the session too. Undefined before `initialize`,
+   * and if the message did not change the session.
    */
   saveSession(link: PeerLink, message: unknown): ((before: unknown) => unknown) | undefined
-  restoreSession(link: PeerLink, state: unknown): void
+  /**
+   * Begins the changes of a message that is about to be handled: `restoreSession` keeps them until the returned function is
+   * called.
+   */
+  beginChange(link: PeerLink, message: unknown): () => void
+  /**
+   * Continues a session with a saved state, unless the session has a newer one.
+   * @param recent The latest changes. If the session was not subscribed here to one of the resources, it is notified now.
+   */
+  restoreSession(link: PeerLink, state: unknown, recent?: readonly object[]): void
   /** Notifies one session of a change; undefined: of everything that may have changed. */
   tellSession(link: PeerLink, change: object | undefined): void
   /** Changes that sessions and listeners are notified of. A bus carries them to other processes. */
   readonly changes: {
-    on(listener: (change: object) => void): () => void
+    /** `isOwn` is true for a change that concerns callers of this process only. Other processes find out by themselves. */
+    on(listener: (change: object, isOwn: boolean) => void): () => void
     tell(change: object): void
   }
 }

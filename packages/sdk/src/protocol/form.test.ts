@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { schemas } from '../../test/kit/official-schemas.ts'
-import { OfficialSchema } from '../testing/official-schemas.ts'
+import { officialSchema } from '../../test/kit/official-schemas.ts'
 import { downgradeForm, joinCheckboxes } from './downgrade-form.ts'
 import type { ElicitSchema, PrimitiveSchemaDefinition } from './elicitation.ts'
 import { fillDefaults, formProblem, secretField } from './form.ts'
@@ -196,7 +195,7 @@ describe('forms for clients of 2025-06-18', () => {
 
   it('matches the official schema of 2025-06-18 [ELIC-013]', () => {
     const params = { message: 'Please', requestedSchema: downgradeForm(asked) }
-    const official = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-06-18')
+    const official = officialSchema('2025-06-18')
     expect(official?.problem({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params })).toBe(undefined)
   })
 

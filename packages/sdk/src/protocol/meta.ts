@@ -108,7 +108,7 @@ export function checkCallerMeta(meta: JsonObject): asserts meta is JsonObject & 
 
 export const invalidVersion = /* @__PURE__ */ memberMustBe(metaKeys.protocolVersion, 'a string')
 
-export function capabilitiesProblem(meta: Readonly<JsonObject>): string | undefined {
+function capabilitiesProblem(meta: Readonly<JsonObject>): string | undefined {
   return isObject(meta[metaKeys.clientCapabilities])
     ? undefined
     : memberMustBe(metaKeys.clientCapabilities, 'an object')

@@ -105,14 +105,22 @@ export function findMirroredArguments(schema: unknown, path: readonly string[] =
   })
 }
 
-/** Returns the headers for a call; missing and null arguments have none. */
-export function mirrorArguments(mirrored: readonly MirroredArgument[], args: unknown): Record<string, string> {
+/**
+ * Returns the headers for a call; missing and null arguments have none.
+ * @param isOptional Whether to leave out an integer that is too large for a header, instead of throwing.
+ */
+export function mirrorArguments(
+  mirrored: readonly MirroredArgument[],
+  args: unknown,
+  isOptional = false,
+): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { header, path } of mirrored) {
     const value = valueAt(args, path)
     if (typeof value === 'string') headers[header] = encodeHeaderValue(value)
     else if (typeof value === 'boolean') headers[header] = String(value)
-    else if (typeof value === 'number' && Number.isInteger(value)) headers[header] = integer(value, path)
+    else if (Number.isInteger(value) && !(isOptional && !Number.isSafeInteger(value)))
+      headers[header] = integer(value as number, path)
   }
   return headers
 }
@@ -125,14 +133,19 @@ export function toolHeaders(inputSchema: unknown, args: unknown): Record<string,
   return mirrorArguments(findMirroredArguments(inputSchema), args)
 }
 
-/** Describes what is wrong with the headers of a call, or returns undefined. */
+/**
+ * Describes what is wrong with the headers of a call, or returns undefined.
+ * @param required Whether every annotated argument must have its header. Otherwise those that are present are checked.
+ */
 export function mirroredArgumentsProblem(
   mirrored: readonly MirroredArgument[],
   args: unknown,
   headers: HeaderReader,
+  required = true,
 ): string | undefined {
   for (const { header: name, path } of mirrored) {
-    const problem = argumentProblem(valueAt(args, path), headers.header(name))
+    const header = headers.header(name)
+    const problem = header === undefined && !required ? undefined : argumentProblem(valueAt(args, path), header)
     if (problem !== undefined) return `The header ${name} ${problem} (argument ${path.join('.')})`
   }
   return undefined

@@ -2,11 +2,10 @@ import { type } from 'arktype'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { z as z3 } from 'zod/v3'
-import { schemas } from '../../test/kit/official-schemas.ts'
+import { officialSchema } from '../../test/kit/official-schemas.ts'
 import { SchemaError } from '../schema/json-schema.ts'
 import type { SchemaLike } from '../schema/standard.ts'
 import { compileSchema } from '../schema/user-schema.ts'
-import { OfficialSchema } from '../testing/official-schemas.ts'
 import { toForm } from './to-form.ts'
 
 const formOf = (schema: SchemaLike) => toForm(compileSchema(schema, 'input').json)
@@ -213,7 +212,7 @@ describe('converting a schema to a form', () => {
         required: ['text'],
       })
       const params = { mode: 'form', message: 'Please', requestedSchema }
-      const official = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision)
+      const official = officialSchema(revision)
       expect(official?.problem({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params })).toBe(undefined)
     },
   )

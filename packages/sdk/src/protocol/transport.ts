@@ -35,6 +35,8 @@ export interface KeepsOutput {
 /** Trait: requests have headers, as on HTTP, so a tool's `x-mcp-header` annotations become headers. */
 export interface CarriesHeaders {
   readonly readsHeaders: boolean
+  /** Whether such headers are sent also on revisions that do not require them. */
+  readonly mirrorsAlways?: boolean | undefined
 }
 
 /** Trait: only revisions with a handshake are possible, as on HTTP+SSE. */

@@ -1,12 +1,12 @@
 import { metaKeys, type RevisionId } from 'tenon'
 import { Client } from 'tenon/client'
 import { completable, McpServer, ResourceTemplate } from 'tenon/server'
-import { InMemoryTransport, Judge, OfficialSchema, record, ScriptedClient } from 'tenon/testing'
+import { InMemoryTransport, Judge, record, ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
-import { schemas } from '../kit/official-schemas.ts'
+import { officialSchema } from '../kit/official-schemas.ts'
 import { allRevisions, modern } from '../kit/revisions.ts'
 import { discovery, scripted, scriptedClient } from '../kit/scripted-server.ts'
 import { methodsOf, type Said, said } from '../kit/transcript.ts'
@@ -52,7 +52,7 @@ describe('server/discover', () => {
       cacheScope: 'private',
       _meta: { [metaKeys.serverInfo]: { name: 'test-server', version: '3.2.1' } },
     })
-    const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, modern)
+    const schema = officialSchema(modern)
     if (!schema) return
     const judge = new Judge(schema)
     for (const line of caller.transcript.lines) judge.hear(line)

@@ -1,5 +1,5 @@
 import { metaKeys, type RevisionId } from 'tenon'
-import { Client, type Progress } from 'tenon/client'
+import { Client, type ClientHandlers, type Progress } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { InMemoryTransport, ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
@@ -253,6 +253,49 @@ describe('progress at a client', () => {
     await client.close()
   })
 
+  it.each(allRevisions)('drops progress that does not increase (%s) [PROG-005]', async (revision) => {
+    const server = scripted(revision, { 'tools/call': () => undefined })
+    const client = await scriptedClient(server, { revision })
+    const events: number[] = []
+    const call = client.callTool('x', {}, { onProgress: ({ progress }) => events.push(progress) })
+    const asked = await heard(server.transcript, 'client', 'tools/call')
+    const progressToken = asked.params?._meta?.progressToken
+    for (const progress of [1, 1, 0.5, -3, 2, 2, 1.9, 3])
+      server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } })
+    server.say({ jsonrpc: '2.0', id: asked.id, ...shaped(revision, { content: [] }) })
+    await call
+    expect(events).toEqual([1, 2, 3])
+    await client.close()
+  })
+
+  it.each(allRevisions)(
+    'passes on few of very many notifications, with the newest before the result (%s) [PROG-010]',
+    async (revision) => {
+      const server = scripted(revision, { 'tools/call': () => undefined })
+      const client = await scriptedClient(server, { revision })
+      const problems: unknown[] = []
+      client.on('error', ({ error }) => problems.push(error))
+      const events: number[] = []
+      const failure = new Error('the last one')
+      const onProgress = ({ progress }: Progress) => {
+        events.push(progress)
+        if (progress === 5_000) throw failure
+      }
+      const call = client.callTool('x', {}, { onProgress })
+      const asked = await heard(server.transcript, 'client', 'tools/call')
+      const progressToken = asked.params?._meta?.progressToken
+      for (let progress = 1; progress <= 5_000; progress++)
+        server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } })
+      server.say({ jsonrpc: '2.0', id: asked.id, ...shaped(revision, { content: [] }) })
+      await call
+      // On a slow machine some more may be passed on meanwhile.
+      expect(events.length).toBeLessThan(2_500)
+      expect(events.at(-1)).toBe(5_000)
+      expect(problems).toEqual([failure])
+      await client.close()
+    },
+  )
+
   it('reports a listener that throws and completes the call', async () => {
     const server = scripted(modern, { 'tools/call': () => undefined })
     // Uses a transport that rethrows errors of its handler, as a stream callback would.
@@ -352,4 +395,30 @@ describe('progress tokens beside other _meta', () => {
     })
     await client.close()
   })
+})
+
+describe('progress from a client', () => {
+  everyWire(
+    'a handler reports progress to a server that asked for it, and not on 2026-07-28 [PROG-003, PROG-005, PROG-012]',
+    async (wire) => {
+      const server = new McpServer({ name: 's', version: '1' })
+      server.registerTool('ask', {}, async (_, ctx) => {
+        await ctx.sample({ messages: [{ role: 'user', content: { type: 'text', text: 'Hello' } }], maxTokens: 10 })
+        return 'asked'
+      })
+      const sample: ClientHandlers['sample'] = async (_, { progress }) => {
+        progress?.(1, { total: 2, message: 'Asking the model' })
+        progress?.(1)
+        progress?.(2, { total: 2 })
+        return { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hi' } }
+      }
+      await using pair = await wire.connect(server, { handlers: { sample } })
+      expect((await pair.client.callTool('ask')).text).toBe('asked')
+      const sent = said(pair.transcript, 'client', 'notifications/progress').map(({ params }) => params?.progress)
+      expect(sent).toEqual(wire.revision.id === modern ? [] : [1, 2])
+      const token = said(pair.transcript, 'server', 'sampling/createMessage')[0]?.params?._meta?.progressToken
+      for (const { params } of said(pair.transcript, 'client', 'notifications/progress'))
+        expect(params?.progressToken).toBe(token)
+    },
+  )
 })

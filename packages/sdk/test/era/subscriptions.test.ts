@@ -1,12 +1,12 @@
 import { metaKeys } from 'tenon'
 import { Client } from 'tenon/client'
 import { McpServer } from 'tenon/server'
-import { InMemoryTransport, Judge, OfficialSchema, record, ScriptedClient, wires } from 'tenon/testing'
+import { InMemoryTransport, Judge, record, ScriptedClient, wires } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
 import { gate } from '../kit/gate.ts'
-import { schemas } from '../kit/official-schemas.ts'
+import { officialSchema } from '../kit/official-schemas.ts'
 import { RestartableTransport } from '../kit/restartable-transport.ts'
 import { handshakeRevisions, modern } from '../kit/revisions.ts'
 import { scripted, scriptedClient } from '../kit/scripted-server.ts'
@@ -92,7 +92,7 @@ describe('subscriptions/listen at a server', () => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const link = await server.connect(theirs)
     const caller = await ScriptedClient.connect(ours)
-    const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, modern)
+    const schema = officialSchema(modern)
     const judge = schema && new Judge(schema)
     if (judge) caller.transcript.onLine((line) => judge.hear(line))
     await listen(caller, 'all', {

@@ -1,5 +1,11 @@
 import { answerProblem, callerMetaProblem, paramsProblem, revisions } from 'tenon'
-import { findMirroredArguments, headerAnnotationProblem, mirroredArgumentsProblem, toForm } from 'tenon/server'
+import {
+  findMirroredArguments,
+  headerAnnotationProblem,
+  mirroredArgumentsProblem,
+  statelessPostProblem,
+  toForm,
+} from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 
 describe('checks for programs that handle messages themselves', () => {
@@ -32,6 +38,26 @@ describe('checks for programs that handle messages themselves', () => {
     const header = (value: string) => ({ header: () => value })
     expect(mirroredArgumentsProblem(mirrored, { region: 'eu' }, header('eu'))).toBeUndefined()
     expect(mirroredArgumentsProblem(mirrored, { region: 'eu' }, header('us'))).toContain('does not match')
+  })
+
+  it('refuse a parsed POST of 2026-07-28 whose headers disagree with it, or that is too large or too deep', () => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const message = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'add', _meta } }
+    const sent = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'add' }
+    const reader = (headers: Record<string, string>) => ({ header: (name: string) => headers[name] })
+    expect(statelessPostProblem(message, reader(sent))).toBeUndefined()
+
+    const mismatch = statelessPostProblem(message, reader({ ...sent, 'mcp-name': 'remove' }))
+    expect(mismatch?.status).toBe(400)
+    expect(JSON.parse(mismatch!.json)).toMatchObject({ jsonrpc: '2.0', id: 7, error: { code: -32020 } })
+    expect(statelessPostProblem(message, reader(sent), 50)?.status).toBe(413)
+    let nested: unknown = {}
+    for (let depth = 0; depth < 600; depth++) nested = [nested]
+    const deep = { ...message, params: { ...message.params, arguments: { nested } } }
+    expect(JSON.parse(statelessPostProblem(deep, reader(sent))!.json).error.code).toBe(-32600)
   })
 
   it('convert a JSON Schema to a form, or name what a form cannot have', () => {

@@ -48,10 +48,11 @@ export class HandshakeClient implements ClientEra {
     return new HandshakeClient(facts)
   }
 
-  begin(link: Link, awaitsDelivery = false): Promise<void> | void {
+  begin(link: Link, announces: boolean | 'delivered' = true): Promise<void> | void {
     this.continue(link)
+    if (!announces) return
     const method = 'notifications/initialized'
-    if (awaitsDelivery) return link.transport.send({ jsonrpc: '2.0', method })
+    if (announces === 'delivered') return link.transport.send({ jsonrpc: '2.0', method })
     link.notify(method)
   }
 

@@ -11,7 +11,8 @@ import type { Revision } from '../../protocol/revision.ts'
 import { requestStreamOf } from '../../protocol/transport.ts'
 import { isUri } from '../../protocol/uri.ts'
 import type { Conversation, Reply } from '../../replay/conversation.ts'
-import { checkAccess, grantedTo, isAllowed } from '../access.ts'
+import { isObject } from '../../util/objects.ts'
+import { checkAccess, grantedTo, isAllowed, isIndistinct } from '../access.ts'
 import type { Call } from '../call.ts'
 import { type Change, isSubscribed } from '../changes.ts'
 import { invalidVersion, methodNotFound, noHandshake } from '../method-errors.ts'
@@ -28,6 +29,8 @@ export class HandshakeServer implements ServerEra {
   readonly #revisions: readonly Revision[]
   readonly replay = undefined
   readonly methods: ReadonlyMap<string, EraMethod>
+  /** Requests that changed their session. One that was refused did not, so nothing is stored for it. */
+  readonly #applied = new WeakSet<object>()
 
   constructor(definition: Definition) {
     this.#definition = definition
@@ -122,35 +125,69 @@ export class HandshakeServer implements ServerEra {
   }
 
   /**
-   * Returns an update of the stored session after a message; undefined if there is no session. Other processes change the
-   * session too, so the update applies only the effect of this message to the state they stored.
+   * Returns an update of the stored session after a message; undefined if there is no session, or the message did not change
+   * it. Other processes change the session too, so the update applies only the effect of this message to the state they stored.
    */
   save(link: Link, message: unknown): ((before: unknown) => StoredSession) | undefined {
     if (!(link.session instanceof Session)) return undefined
     const now = toStored(link.session)
-    const messages = (Array.isArray(message) ? message : [message]) as RpcNotification[]
-    return (before) => {
-      if (before === undefined) return now
-      return messages.reduce((state, each) => applyMessage(state, each, now), before as StoredSession)
+    const messages = (Array.isArray(message) ? message : [message]).filter((each) => this.#changed(each))
+    if (messages.length === 0) return undefined
+    return (stored) => {
+      const before = (stored as StoredSession | undefined) ?? now
+      // Read now, because this process may have subscribed with another token since.
+      const { granted } = link.session as Session
+      const state =
+        stored === undefined ? now : messages.reduce((state, each) => applyMessage(state, each, now, granted), before)
+      return { ...state, version: (before.version ?? 0) + 1 }
     }
   }
 
-  /** Continues a session that another process opened or changed. */
-  restore(link: Link, saved: unknown): void {
-    const { revision: id, declared, ...state } = saved as StoredSession
+  #changed(message: unknown): message is RpcNotification {
+    if (!isObject(message)) return false
+    return this.#applied.has(message) || message.method === 'notifications/initialized'
+  }
+
+  /**
+   * Begins the changes of a message, which `restore` keeps until they are stored.
+   * @returns A function that ends them.
+   */
+  beginChange(link: Link, message: unknown): () => void {
+    const end = link.session instanceof Session ? link.session.pending.begin(message) : undefined
+    return () => {
+      end?.()
+      const { session } = link
+      if (!(session instanceof Session)) return
+      if (session.pending.size === 0) session.hasUnsavedGranted = false
+      if (session.deferred) this.restore(link, session.deferred)
+    }
+  }
+
+  /**
+   * Continues a session that another process opened or changed. A state that is older than the one it has is ignored.
+   * @param recent Changes that were made while the other process may have been ahead. The session is notified of those of
+   * resources to which it was not subscribed here yet.
+   */
+  restore(link: Link, saved: unknown, recent: readonly Change[] = []): void {
+    const before = link.session instanceof Session ? link.session : undefined
+    const stored = before ? before.newest(saved as StoredSession) : (saved as StoredSession)
+    if (!stored) return
+    const { revision: id, declared, ...state } = stored
     const revision = this.#revisions.find((candidate) => candidate.id === id)
     if (!revision) throw new TypeError(`A stored session uses revision ${id}, which this server does not offer`)
     // The link may have closed while the store was read.
     if (link.closed) return
-    this.closed(link)
-    const before = link.session
+    before?.stopListening?.()
     const session = this.#openSession(link, revision, state, declared)
+    session.version = state.version ?? 0
     session.logLevel = state.logLevel
-    session.subscriptions = this.#definition.subscribedUris.createSet({ stream: undefined, link })
-    for (const uri of state.subscriptions) session.subscriptions.add(uri, true)
-    if (before instanceof Session) session.takeOver(before)
-    // Queued updates are sent by `start`, which looks at the scopes.
     session.granted = state.granted ?? []
+    if (before) session.takeOver(before, stored)
+    const uris =
+      session.subscriptions ?? this.#definition.subscribedUris.createSet({ stream: undefined, link }, session)
+    const added = session.updateSubscriptions(uris, new Set(state.subscriptions))
+    if (before) this.#notifyAdded(link, session, added, recent)
+    // Queued updates are sent by `start`, which looks at the scopes.
     if (state.initialized) session.start()
   }
 
@@ -182,8 +219,9 @@ export class HandshakeServer implements ServerEra {
     }
     const params = request.params as unknown as InitializeParams
     const revision = this.#chooseRevision(params.protocolVersion)
-    const declared = this.#definition.capabilities()
+    const declared = declaredTo(exchange, this.#definition.capabilities())
     this.#openSession(link, revision, params, declared)
+    this.#applied.add(request)
     const { info, instructions } = this.#definition
     return revision.toResult('initialize', {
       protocolVersion: revision.id,
@@ -224,29 +262,35 @@ export class HandshakeServer implements ServerEra {
   #setLevel(exchange: Exchange): ResultObject {
     const session = this.#sessionWith(exchange, (declared) => declared.logging)
     session.logLevel = exchange.request.params!.level as LoggingLevel
-    return {}
+    return this.#succeed(exchange)
   }
 
-  #subscribe(exchange: Exchange): ResultObject {
+  #subscribe(exchange: Exchange): ResultObject | Promise<ResultObject> {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
     const uri = exchange.request.params!.uri as string
     if (!isUri(uri)) throw new ProtocolError(ErrorCode.InvalidParams, 'params.uri must be a valid URI')
     checkAccess(exchange, this.#definition.requiredScopesOf(uri))
-    session.subscriptions ??= this.#definition.subscribedUris.createSet(exchange)
+    session.subscriptions ??= this.#definition.subscribedUris.createSet(exchange, session)
     if (session.subscriptions.size >= maxSubscriptions) {
       throw new ProtocolError(
         ErrorCode.InvalidRequest,
         `Subscription limit reached: a session can have ${maxSubscriptions}`,
       )
     }
-    session.subscriptions.add(uri)
+    const confirmed = session.subscriptions.add(uri)
     session.granted = grantedTo(exchange)
-    return {}
+    session.hasUnsavedGranted = true
+    return confirmed ? confirmed.then(() => this.#succeed(exchange)) : this.#succeed(exchange)
   }
 
   #unsubscribe(exchange: Exchange): ResultObject {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
     session.subscriptions?.delete(exchange.request.params!.uri as string)
+    return this.#succeed(exchange)
+  }
+
+  #succeed({ request }: Exchange): ResultObject {
+    this.#applied.add(request)
     return {}
   }
 
@@ -254,6 +298,15 @@ export class HandshakeServer implements ServerEra {
     const session = this.identify(exchange) as Session
     if (!needs(session.declared)) throw methodNotFound(exchange.request.method)
     return session
+  }
+
+  /** Notifies a session of changes of resources to which it was subscribed without this process knowing. */
+  #notifyAdded(link: Link, session: Session, added: ReadonlySet<string>, changes: readonly Change[]): void {
+    const { audience } = session.subscriptions!
+    const subscriptions = { has: (uri: string) => added.has(uri), audience }
+    for (const change of changes) {
+      if ('updated' in change && isSubscribed(subscriptions, change)) this.#notifyWhenReady(link, session, change)
+    }
   }
 
   #notifyWhenReady(link: Link, session: Session, change: Change): void {
@@ -279,4 +332,11 @@ function refuse(definition: Definition): EraMethod {
   return ({ request }) => {
     throw noHandshake(request.params?.protocolVersion, definition.revisions)
   }
+}
+
+/** 2025-11-25 tasks, listing: a task that can be read is in the list of its caller. Where that is impossible there is no list. */
+function declaredTo(exchange: Exchange, capabilities: ServerCapabilities): ServerCapabilities {
+  if (!capabilities.tasks?.list || !isIndistinct(exchange)) return capabilities
+  const { list: _, ...tasks } = capabilities.tasks
+  return { ...capabilities, tasks }
 }

@@ -7,10 +7,12 @@ import { checkCallerMeta, invalidVersion, metaKeys } from '../../protocol/meta.t
 import type { Revision } from '../../protocol/revision.ts'
 import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
 import { withValidTrace } from '../../protocol/trace-context.ts'
+import { requestStreamOf } from '../../protocol/transport.ts'
 import { isUri } from '../../protocol/uri.ts'
 import type { Conversation, Reply } from '../../replay/conversation.ts'
 import { type ReplayBackend, ReplayingConversation } from '../../replay/replaying-conversation.ts'
 import { SealedStates } from '../../replay/sealed-states.ts'
+import { accountOf } from '../../util/account.ts'
 import type { JsonObject } from '../../util/objects.ts'
 import { principalOf } from '../access.ts'
 import type { Call } from '../call.ts'
@@ -36,7 +38,14 @@ export class StatelessServer implements ServerEra {
     this.#suffix = JSON.stringify(common).slice(1)
     const { info, sealer, questions } = definition
     this.replay = {
-      states: new SealedStates<Call>({ serverName: info.name, sealer, limits: questions, principalOf }),
+      states: new SealedStates<Call>({
+        serverName: info.name,
+        sealer,
+        limits: questions,
+        principalOf,
+        accountOf: ({ stream, link }) => accountOf(stream?.request ?? link.transport),
+        isRepeatable: ({ method, params = {} }) => method !== 'tools/call' || definition.isRepeatable(params),
+      }),
       complete: (method, caller, result) => this.complete(method, caller, result),
       sign: (result) => this.#complete(result),
     }
@@ -128,20 +137,31 @@ export class StatelessServer implements ServerEra {
     const open = this.#subscriptions.get(exchange.link) ?? new Set()
     checkListenLimits(resourceSubscriptions, taskIds, open.size)
     this.#subscriptions.set(exchange.link, open)
-    const start = (accepted?: string[]): undefined => {
+    const start = (acceptedIds?: string[], acceptedUris?: string[]): undefined => {
       if (exchange.ended) return
       const complete = (result: ResultObject) => this.#complete(result)
-      const subscription = new Subscription(exchange, caller, this.#definition, complete, accepted)
+      const subscription = new Subscription(exchange, caller, this.#definition, complete, acceptedIds, acceptedUris)
       open.add(subscription)
       exchange.onEnd(() => open.delete(subscription))
+      if (!subscription.confirmed) return void subscription.begin()
+      subscription.confirmed.then(() => exchange.ended || subscription.begin()).catch(failed)
     }
-    const { tasks } = this.#definition
-    if (!taskIds || !tasks) return start()
     const failed = (error: unknown) => {
       if (error instanceof ProtocolError) exchange.fail(this.toError(error))
       else exchange.fail({ code: ErrorCode.InternalError, message: 'Internal error' })
     }
-    tasks.accept(taskIds, exchange, caller).then(start).catch(failed)
+    const { tasks, acceptUris, capabilities } = this.#definition
+    const ids = taskIds && tasks?.accept(taskIds, exchange, caller)
+    const isOffered = resourceSubscriptions?.length && capabilities().resources?.subscribe
+    const uris = isOffered ? acceptUris?.(resourceSubscriptions, exchange, caller) : undefined
+    if (!ids && !uris) return start()
+    Promise.all([ids, uris])
+      .then((accepted) => {
+        // Other requests may have opened the last streams meanwhile.
+        if (requestStreamOf(exchange)?.begin?.() === false) throw noStream()
+        start(...accepted)
+      })
+      .catch(failed)
   }
 }
 
@@ -163,6 +183,10 @@ const replacedCodes: ReadonlyMap<number, number> = new Map([
 const maxListens = 100
 const maxUris = 10_000
 const maxTasks = 10_000
+
+function noStream(): ProtocolError {
+  return new ProtocolError(ErrorCode.InternalError, 'Stream limit reached: close other subscriptions first.')
+}
 
 /** Bounds the memory that one client can use. */
 function checkListenLimits(uris: string[] = [], taskIds: string[] = [], listens: number): void {

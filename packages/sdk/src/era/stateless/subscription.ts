@@ -16,42 +16,79 @@ const filterOf = {
   resources: 'resourcesListChanged',
 } as const
 
-/** One `subscriptions/listen` request: an acknowledgement, then the requested changes until either side ends it. */
+/**
+ * One `subscriptions/listen` request: an acknowledgement, then the requested changes until either side ends it. Call `begin` when
+ * `confirmed` has resolved.
+ */
 export class Subscription {
   readonly #exchange: Exchange
+  readonly #caller: Caller
   readonly #definition: Definition
   readonly #complete: (result: ResultObject) => Reply
   readonly #honoured: SubscriptionFilter
   readonly #uris: UriSet
+  /** Rejects if nothing of what was requested is left; undefined if nobody has to confirm the resources. */
+  readonly confirmed: Promise<void> | undefined
   readonly #meta: { [metaKeys.subscriptionId]: RequestId }
 
-  /** @param taskIds The tasks that the client may follow. */
+  /**
+   * @param taskIds The tasks that the client may follow.
+   * @param uris The resources that the client may follow. Undefined: all that it asked for.
+   */
   constructor(
     exchange: Exchange,
     caller: Caller,
     definition: Definition,
     complete: (result: ResultObject) => Reply,
     taskIds: string[] | undefined,
+    uris: string[] | undefined,
   ) {
     this.#exchange = exchange
+    this.#caller = caller
     this.#definition = definition
     this.#complete = complete
     const requested = exchange.request.params!.notifications as SubscriptionFilter
-    const honoured = { ...honour(requested, definition.capabilities()), ...(taskIds && { taskIds }) }
-    this.#uris = definition.subscribedUris.createSet(exchange)
+    if (uris) requested.resourceSubscriptions = uris
+    this.#honoured = { ...honour(requested, definition.capabilities()), ...(taskIds && { taskIds }) }
+    this.#uris = definition.subscribedUris.createSet(exchange, caller)
     exchange.onEnd(() => this.#uris.clear())
-    for (const uri of honoured.resourceSubscriptions ?? []) this.#uris.add(uri)
+    const confirming = (this.#honoured.resourceSubscriptions ?? []).flatMap((uri) => this.#uris.add(uri) ?? [])
+    if (confirming.length > 0) this.confirmed = this.#confirm(confirming)
+    // Nobody waits for it after an error below.
+    this.confirmed?.catch(() => {})
     // After the limits of the caller, because matching a URI against every template takes time.
     for (const uri of this.#uris.values()) checkAccess(exchange, definition.requiredScopesOf(uri))
     this.#meta = { [metaKeys.subscriptionId]: exchange.request.id }
-    exchange.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta: this.#meta })
+  }
+
+  /** Acknowledges what is honoured, and notifies of changes from now on. */
+  begin(): void {
+    const exchange = this.#exchange
+    const { resourceSubscriptions, taskIds } = this.#honoured
+    const notifications = {
+      ...this.#honoured,
+      ...(resourceSubscriptions && {
+        resourceSubscriptions: resourceSubscriptions.filter((uri) => this.#uris.has(uri)),
+      }),
+    }
+    exchange.notify('notifications/subscriptions/acknowledged', { notifications, _meta: this.#meta })
     // The set holds the URIs, which it shares between clients. The copies in the request are not needed any more.
-    this.#honoured = { ...honoured, resourceSubscriptions: [] }
+    this.#honoured.resourceSubscriptions = []
+    const requested = exchange.request.params!.notifications as SubscriptionFilter
     requested.resourceSubscriptions = []
-    exchange.onEnd(definition.changes.on((change) => this.#notify(change)))
-    if (!taskIds?.length || !definition.tasks) return
+    const { changes, tasks } = this.#definition
+    exchange.onEnd(changes.on((change) => this.#notify(change)))
+    if (!taskIds?.length || !tasks) return
     const notify = (task: ResultObject) => exchange.notify('notifications/tasks', { ...task, _meta: this.#meta })
-    exchange.onEnd(definition.tasks.follow(taskIds, exchange, caller, notify))
+    exchange.onEnd(tasks.follow(taskIds, exchange, this.#caller, notify))
+  }
+
+  /** A resource that is refused is not acknowledged, and does not affect the others. */
+  async #confirm(confirming: readonly Promise<void>[]): Promise<void> {
+    const outcomes = await Promise.allSettled(confirming)
+    const { resourceSubscriptions: _uris, ...others } = this.#honoured
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+    if (failed && this.#uris.size === 0 && Object.keys(others).length === 0) throw failed.reason
   }
 
   /**

@@ -50,6 +50,11 @@ export interface HttpClientOptions {
    * `reconnect.maxRetries` attempts. Default true.
    */
   recover?: boolean | undefined
+  /**
+   * Whether to send `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*` also on revisions that do not require them, so that proxies can
+   * route by them. Default: true on Node. False in browsers, where a preflight fails if the server does not allow the headers.
+   */
+  standardHeaders?: boolean | undefined
   /** The maximum size of a message from the server. Default 16 MiB. */
   maxMessageBytes?: number | undefined
   /** How many redirects to follow for one request. Redirects to another origin are never followed. Default 5. */
@@ -78,6 +83,8 @@ export class ClientConfig {
   /** Whether failed requests are sent again, and lost sessions reported as the end of the connection. */
   readonly recovers: boolean
   readonly auth: ClientAuth | undefined
+  /** Whether requests repeat their method and name in headers on every revision. */
+  readonly standardHeaders: boolean
   /** Decodes a body. Throws if it is not valid UTF-8. */
   readonly decode: (bytes: Uint8Array) => string
   /** Called before a user may have to log in. The function that it returns is called afterwards. */
@@ -95,6 +102,7 @@ export class ClientConfig {
     this.#options = options
     this.backoff = readBackoff(options)
     this.recovers = options.recover ?? true
+    this.standardHeaders = options.standardHeaders ?? usesNodeHttp()
     this.maxMessageBytes = options.maxMessageBytes ?? 16 * 1024 * 1024
     this.redirects = { maxRedirects: options.maxRedirects ?? 5, otherOrigins: 'refuse', refuse }
     this.decode = options.fetch || !usesNodeHttp() ? decodeStrictly : decodeOnNode

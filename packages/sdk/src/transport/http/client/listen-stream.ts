@@ -8,7 +8,7 @@ import { clock } from '../../../util/clock.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
 import { isEventStream, traceReceived, unreadable } from './request-post.ts'
-import { ResumableStream } from './resumable-stream.ts'
+import { notReopened, ResumableStream } from './resumable-stream.ts'
 import type { ClientSession } from './session.ts'
 
 /** Servers keep messages for a while. A stream that was disconnected for longer may have lost some. */
@@ -133,11 +133,11 @@ export class ListenStream implements RequestListener {
 
   /** Without recovery every failure is reported, and only a stream that was open before is opened again. */
   #giveUpOrReopen(error: HttpError, isBroken: boolean): void {
-    if (this.#wasOpen) {
-      this.#session.report(isBroken ? error : notReopened(error))
-      this.#scheduleReopen(error)
-      // A server without this stream answers 405.
-    } else if (error.status !== 405) this.#session.report(reasonOf(error))
+    // A server without this stream answers 405.
+    if (error.status === 405) return
+    if (!this.#wasOpen) return this.#session.report(reasonOf(error))
+    this.#session.report(isBroken ? error : notReopened(error))
+    this.#scheduleReopen(error)
   }
 
   #reconnect(): void {
@@ -190,11 +190,6 @@ export class ListenStream implements RequestListener {
     if (kind === 'request' || kind instanceof Fault) this.#session.checkAnswers()
     this.#session.receive(value)
   }
-}
-
-function notReopened(cause: HttpError): HttpError {
-  const { status, outcome } = cause
-  return new HttpError(`The stream could not be reopened: ${cause.message}`, { outcome, status, method: 'GET', cause })
 }
 
 function notAStream(status: number): HttpError {

@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from '../../../util/objects.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { notAnEndpoint } from './hints.ts'
 import { type BodyMode, ClientRequest, type RequestListener, reasonOf } from './request.ts'
-import { ResumableStream } from './resumable-stream.ts'
+import { notReopened, ResumableStream } from './resumable-stream.ts'
 import type { ClientSession, SentRequest } from './session.ts'
 
 export interface PostContent {
@@ -16,6 +16,8 @@ export interface PostContent {
   /** The request as JSON. */
   readonly text: string
   readonly headers: Readonly<Record<string, string>>
+  /** The ids of all requests, if the text is a batch. The first is that of `request`. */
+  readonly batch?: readonly RequestId[] | undefined
   /** True for a request of the stateless era, where streams are not resumed and closing one cancels the request. */
   readonly isStateless: boolean
 }
@@ -34,15 +36,20 @@ export class RequestPost implements RequestListener {
   #stream: ResumableStream | undefined
   #lingering: Timer | undefined
   #cancelReconnect: (() => void) | undefined
+  /** True while a stream that broke is not open again. */
+  #isResuming = false
   #isOver = false
   /** The ids of requests that the server sent on this stream. */
   #serverRequests: RequestId[] | undefined
+  /** The ids of requests of a batch without a response. */
+  readonly #awaited: Set<unknown> | undefined
   /** The error of the last invalid message. */
   #problem: string | undefined
 
   constructor(session: ClientSession, content: PostContent, resolve: () => void, reject: (error: Error) => void) {
     this.#session = session
     this.#content = content
+    this.#awaited = content.batch && new Set(content.batch)
     this.isStateless = content.isStateless
     this.#resolve = resolve
     this.#reject = reject
@@ -96,6 +103,7 @@ export class RequestPost implements RequestListener {
       this.#content.request.options?.onAccepted?.()
       this.#stream ??= this.#createStream()
       this.#stream.begin()
+      this.#isResuming = false
       if (!this.#session.config.recovers) this.#stream.resetAttempts()
       return 'chunks'
     }
@@ -134,6 +142,7 @@ export class RequestPost implements RequestListener {
     if (this.#stream) return this.#reconnect(undefined)
     if (text === '' && !this.#session.config.recovers) return this.#settle()
     this.#receive(text)
+    if (this.#content.batch) return this.#settle()
     if (!this.#isOver) this.fail(this.#unanswered('was answered with something that is not a response to it'))
   }
 
@@ -143,7 +152,7 @@ export class RequestPost implements RequestListener {
     if (!this.isStateless && this.method !== 'initialize' && this.#session.isSessionLost(error)) {
       return this.#session.loseSession()
     }
-    if (this.#stream && isTransient(error)) return this.#reconnect(error)
+    if (this.#stream && (isTransient(error) || this.#isRetried(error))) return this.#reconnect(error)
     if (this.#stream) return this.fail(this.#lostStream(error))
     const answer = error.outcome === 'refused' && this.#readsErrorBodies ? answerIn(error) : undefined
     if (!answer) return this.fail(reasonOf(error))
@@ -162,16 +171,18 @@ export class RequestPost implements RequestListener {
     const value = this.#withOwnId(parseText(text))
     traceReceived(this.#session.config.tracer, value)
     if (value instanceof Fault) return this.#note(unreadable(value))
-    if (Array.isArray(value) && !this.#session.batching) {
+    if (Array.isArray(value) && !this.#session.batching && !this.#content.batch) {
       return this.#note(
         new McpError('invalid-response', 'The server sent a batch, which its revision does not support'),
       )
     }
-    const isAnswer = Array.isArray(value) ? value.some((each) => this.#isAnswer(each)) : this.#isAnswer(value)
+    const isAnswer = Array.isArray(value)
+      ? value.filter((each) => this.#takeAnswer(each)).length > 0
+      : this.#takeAnswer(value)
     if (!isAnswer && !this.#isUsable(value)) return
     for (const each of Array.isArray(value) ? value : [value]) this.#observe(each)
     this.#session.receive(value)
-    if (isAnswer) this.#settle()
+    if (isAnswer && !this.#awaited?.size) this.#settle()
   }
 
   /** A response that the server sends again has the id of the request that was interrupted. */
@@ -213,8 +224,9 @@ export class RequestPost implements RequestListener {
     }
   }
 
-  #isAnswer(value: unknown): boolean {
-    return isObject(value) && value.method === undefined && value.id === this.id
+  #takeAnswer(value: unknown): boolean {
+    if (!isObject(value) || value.method !== undefined) return false
+    return this.#awaited ? this.#awaited.delete(value.id) : value.id === this.id
   }
 
   #note(error: McpError): void {
@@ -237,6 +249,11 @@ export class RequestPost implements RequestListener {
     scheduler.unref(this.#lingering)
   }
 
+  /** Without recovery every attempt to resume the stream is followed by the next. A server without such streams answers 405. */
+  #isRetried({ status }: HttpError): boolean {
+    return this.#isResuming && !this.#session.config.recovers && status !== 405
+  }
+
   /** Resumes a stream that ended before the response arrived, if possible. */
   #reconnect(error: HttpError | undefined): void {
     const stream = this.#stream!
@@ -244,14 +261,15 @@ export class RequestPost implements RequestListener {
     const { config } = this.#session
     const attempt = stream.attempts
     const waitMs = stream.nextDelayMs(config.backoff)
-    if (waitMs === undefined) return this.fail(this.#lostStream(error))
-    if (error && !config.recovers) this.#session.report(error)
+    if (error && !config.recovers) this.#session.report(this.#isResuming ? notReopened(error) : error)
+    if (waitMs === undefined) return this.fail(config.recovers ? this.#lostStream(error) : this.#notResumed(error))
     this.#cancelReconnect = config.schedule(() => this.#resume(stream), waitMs, attempt)
   }
 
   /** 2025-11-25 transports, resumability: always by GET, however the stream began. */
   #resume(stream: ResumableStream): void {
     if (this.#isOver) return
+    this.#isResuming = true
     const headers = { ...this.#session.streamHeaders(), ...stream.headers }
     const request = { method: 'GET', label: `The rest of the response to ${this.method}`, headers } as const
     this.#http = new ClientRequest(this.#session.config, request, this)
@@ -264,6 +282,11 @@ export class RequestPost implements RequestListener {
       `lost its stream before the response arrived${why}. The server may have processed the request`,
       cause,
     )
+  }
+
+  #notResumed(cause: HttpError | undefined): HttpError {
+    const { message } = this.#lostStream(cause)
+    return new HttpError(message, { outcome: 'unknown', method: 'GET', status: cause?.status, cause })
   }
 
   #unanswered(what: string, cause?: HttpError): HttpError {

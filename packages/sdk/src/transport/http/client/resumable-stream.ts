@@ -1,3 +1,4 @@
+import { HttpError } from '../../../errors.ts'
 import { reconnectDelayMs } from '../../../net/retry.ts'
 import type { Backoff } from '../../../util/backoff.ts'
 import { clock } from '../../../util/clock.ts'
@@ -141,6 +142,13 @@ export class ResumableStream {
     }
     if (event.type === 'message') this.#onEvent(event)
   }
+}
+
+/** The error of an attempt to open a stream again, after which another may follow. */
+export function notReopened(cause: HttpError): HttpError {
+  const { status } = cause
+  const detail = { outcome: 'refused', status, method: 'GET', cause } as const
+  return new HttpError(`The stream could not be reopened: ${cause.message}`, detail)
 }
 
 /** Header values are bytes; the id is sent as its UTF-8 (HTML, 9.2.4). */

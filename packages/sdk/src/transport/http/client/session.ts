@@ -40,6 +40,9 @@ export interface ClientSessionEvents {
 
 const acceptBoth = 'application/json, text/event-stream'
 
+/** Servers refuse requests with too many bytes of headers. Where a header is optional, a longer value is left out. */
+const maxOptionalHeader = 2_048
+
 /** How long to wait for the server to end the session. */
 const terminateMs = 1_000
 
@@ -105,7 +108,7 @@ export class ClientSession {
     if (request.method === 'initialize') this.#isContinued = false
     return new Promise((resolve, reject) => {
       const version = this.isStateless ? this.#revision!.id : versionIn(request)
-      const headers = version === undefined ? this.#sessionHeaders(request.method) : statelessHeaders(request, version)
+      const headers = version === undefined ? this.#sessionHeaders(request) : statelessHeaders(request, version)
       const post = new RequestPost(
         this,
         { request, text, headers, isStateless: version !== undefined },
@@ -115,6 +118,19 @@ export class ClientSession {
       this.#posts.set(request.id, post)
       if (this.#initialized) void this.#initialized.then(() => post.start())
       else post.start()
+    })
+  }
+
+  /** Sends several messages as one batch. Resolves when all responses have arrived. */
+  batch(messages: readonly RpcMessage[], requests: readonly [SentRequest, ...SentRequest[]]): Promise<void> {
+    const request = requests.find(({ method }) => method === 'initialize') ?? requests[0]
+    return new Promise((resolve, reject) => {
+      const headers = this.#sessionHeaders({ method: request.method }, false)
+      const batch = requests.map(({ id }) => id)
+      const content = { request, batch, text: JSON.stringify(messages), headers, isStateless: false }
+      const post = new RequestPost(this, content, resolve, reject)
+      this.#posts.set(request.id, post)
+      post.start()
     })
   }
 
@@ -238,9 +254,8 @@ export class ClientSession {
 
   #postMessage(label: string, body: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const headers = this.isStateless
-        ? { accept: acceptBoth, 'content-type': 'application/json', 'mcp-protocol-version': this.#revision!.id }
-        : this.#sessionHeaders(label)
+      const sent = label === answerLabel ? undefined : { method: label }
+      const headers = this.isStateless ? statelessHeaders(sent, this.#revision!.id) : this.#sessionHeaders(sent)
       const finish = () => {
         if (this.#notifications.delete(request) && label === answerLabel) this.#answers.end()
       }
@@ -309,10 +324,15 @@ export class ClientSession {
     this.#posts.get(id as RequestId)?.drop()
   }
 
-  #sessionHeaders(method: string | undefined): Record<string, string> {
+  /**
+   * @param sent The message; undefined for a response, a GET or a DELETE.
+   * @param mirrors Whether the standard headers repeat the message. A batch has several methods, so it has no such headers.
+   */
+  #sessionHeaders(sent: Mirrored | undefined, mirrors = this.config.standardHeaders): Record<string, string> {
     const headers: Record<string, string> = { accept: acceptBoth, 'content-type': 'application/json' }
+    if (mirrors && sent) addStandardHeaders(headers, sent, maxOptionalHeader)
     // A handshake does not belong to a session, and carries its version in its params.
-    if (method === 'initialize') return headers
+    if (sent?.method === 'initialize') return headers
     if (this.sessionId !== undefined) headers['mcp-session-id'] = this.sessionId
     if (this.#revision) headers['mcp-protocol-version'] = this.#revision.id
     return headers
@@ -330,18 +350,31 @@ function reportsLostSession(body: string | undefined): boolean {
 }
 
 /** 2026-07-28 streamable-http, request metadata: for proxies that do not read the body. */
-function statelessHeaders({ method, params, options }: SentRequest, version: string): Record<string, string> {
-  const own: Record<string, string> = {
+function statelessHeaders(sent: Mirrored | undefined, version: string): Record<string, string> {
+  const headers: Record<string, string> = {
     accept: acceptBoth,
     'content-type': 'application/json',
     'mcp-protocol-version': version,
-    'mcp-method': method,
   }
+  if (sent) addStandardHeaders(headers, sent)
+  return headers
+}
+
+/** The parts of a message that headers repeat. */
+type Mirrored = Pick<SentRequest, 'method'> & Partial<SentRequest>
+
+/** Adds `Mcp-Method`, `Mcp-Name`, and the headers of this request only, such as `Mcp-Param-*`. */
+function addStandardHeaders(
+  to: Record<string, string>,
+  { method, params, options }: Mirrored,
+  maxLength = Number.POSITIVE_INFINITY,
+): void {
+  to['mcp-method'] = method
   const name = nameOf(method, params)
-  if (name !== undefined) own['mcp-name'] = encodeHeaderValue(name)
+  if (name !== undefined && name.length <= maxLength) to['mcp-name'] = encodeHeaderValue(name)
   const headers = options?.headers
-  if (headers) for (const each in headers) own[each] = headers[each]!
-  return own
+  if (!headers) return
+  for (const each in headers) if (headers[each]!.length <= maxLength) to[each] = headers[each]!
 }
 
 /** A request that carries the version in its `_meta` belongs to the stateless era, also before a revision was negotiated. */

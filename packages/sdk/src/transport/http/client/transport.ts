@@ -42,6 +42,8 @@ export interface HttpMessageOptions {
   onresumptiontoken?: ((token: string) => void) | undefined
   /** Called when the server has accepted a request and answers with a stream. */
   onAccepted?: (() => void) | undefined
+  /** Posts an array with requests as one batch, which only servers of 2025-03-26 have to accept. Default: one by one. */
+  batch?: boolean | undefined
 }
 
 /**
@@ -92,6 +94,10 @@ export class StreamableHTTPClientTransport
 
   get sessionId(): string | undefined {
     return this.#session ? this.#session.sessionId : this.#givenSession
+  }
+
+  get mirrorsAlways(): boolean {
+    return this.#config.standardHeaders
   }
 
   get tracer(): Tracer | undefined {
@@ -157,6 +163,10 @@ export class StreamableHTTPClientTransport
 
   /** Only 2025-03-26 has batches. Sent one by one, each request has a stream for its response on every revision. */
   async #sendEach(messages: readonly RpcMessage[], options: HttpMessageOptions | undefined): Promise<void> {
+    if (options?.batch) {
+      const requests = messages.filter(isRequest).map(({ id, method, params }) => ({ id, method, params, options }))
+      return this.#open().batch(messages, requests as never)
+    }
     await Promise.all(messages.map((message) => this.send(message, options)))
   }
 

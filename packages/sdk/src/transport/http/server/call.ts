@@ -137,11 +137,15 @@ export class Refusal {
     this.headers = headers
   }
 
+  /** The text of the response. */
+  get json(): string {
+    const error = { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
+    return JSON.stringify({ jsonrpc: '2.0', ...(this.id !== undefined && { id: this.id }), error })
+  }
+
   /** @param extra Further response headers. */
   send(call: HttpCall, extra?: HeaderFields): void {
-    const error = { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
-    const body = { jsonrpc: '2.0', ...(this.id !== undefined && { id: this.id }), error }
-    call.reply(this.status, { ...jsonHeaders, ...this.headers, ...extra }, JSON.stringify(body))
+    call.reply(this.status, { ...jsonHeaders, ...this.headers, ...extra }, this.json)
   }
 }
 

@@ -26,7 +26,7 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, 
   rateLimit?: RateLimitOptions | undefined
   /**
    * How to treat the headers `Mcp-Method` and `Mcp-Name` on revisions that do not require them. `'validate'`: if present they
-   * must match the body. Default `'validate'`.
+   * must match the body, and a batch must not have them. `'require'` refuses batches. Default `'validate'`.
    */
   standardHeaders?: 'validate' | 'require' | 'ignore' | undefined
   /**

@@ -5,11 +5,14 @@ import {
   isBatch,
   isRequest,
   type MessageKind,
+  type Params,
   type ReceivedKind,
+  type RpcNotification,
   type RpcRequest,
 } from '../../../jsonrpc/message.ts'
-import type { PeerLink, RevisionFacts } from '../../../protocol/endpoint.ts'
-import { capabilitiesProblem, invalidVersion, metaKeys } from '../../../protocol/meta.ts'
+import type { Endpoint, PeerLink, RevisionFacts } from '../../../protocol/endpoint.ts'
+import type { HttpRequest } from '../../../protocol/http-request.ts'
+import { callerMetaProblem, invalidVersion, metaKeys } from '../../../protocol/meta.ts'
 import { type HeaderReader, standardHeadersProblem } from '../../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../../protocol/revisions/index.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
@@ -34,20 +37,38 @@ export function checkHandshakeVersion(
   throw unsupportedVersion(revisions, refusedCode, version, id ?? null)
 }
 
-/** Checks `Mcp-Method` and `Mcp-Name`, which are optional in this era; throws a `Refusal`. */
+/** Checks `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*`, which are optional in this era; throws a `Refusal`. */
 export function checkStandardHeaders(
   { standardHeaders: mode = 'validate' }: HttpOptions,
+  endpoint: Endpoint,
   value: unknown,
   kind: PostedKind,
-  headers: HeaderReader,
+  headers: HttpRequest,
 ): void {
-  if (mode === 'ignore' || !isRequest(value, kind)) return
-  const isAbsent = headers.header('mcp-method') === undefined && headers.header('mcp-name') === undefined
-  if (isAbsent && mode === 'validate') return
-  const problem = standardHeadersProblem(value.method, value.params, headers, mode === 'require')
+  if (mode === 'ignore') return
+  if (kind === 'batch') return checkBatchHeaders(headers, mode)
+  if (kind !== 'request' && kind !== 'notification') return
+  const { id, method, params = noParams } = value as RpcRequest | (RpcNotification & { id?: undefined })
+  const required = mode === 'require'
+  const problem =
+    standardHeadersProblem(method, params, headers, required) ??
+    endpoint.headersProblem?.(method, params, headers, required)
   // The code that the draft of these headers used, before 2026-07-28 assigned another.
-  if (problem !== undefined) throw new Refusal(400, -32001, problem, value.id)
+  if (problem !== undefined) throw new Refusal(400, -32001, problem, id)
 }
+
+/** These headers describe one message. A proxy that acts on them would not see the other messages of a batch. */
+function checkBatchHeaders({ headers }: HttpRequest, mode: 'validate' | 'require'): void {
+  const present = Object.keys(headers).find((name) => /^mcp-(?:method$|name$|param-)/.test(name))
+  if (present === undefined && mode === 'validate') return
+  const problem =
+    present === undefined
+      ? 'This server requires the header Mcp-Method, which a batch cannot have'
+      : `The header ${present} cannot describe a batch`
+  throw new Refusal(400, -32001, `${problem}. Send each message of the batch in a request of its own.`, null)
+}
+
+const noParams: Params = Object.freeze({})
 
 /** Whether a message opens a session. A malformed `initialize` opens one too: that session sends the error and ends. */
 export function isInitialize(value: unknown): boolean {
@@ -171,7 +192,14 @@ export function checkStatelessPost(
     throw new Refusal(400, ErrorCode.InvalidRequest, 'Clients cannot send responses in this protocol revision')
   }
   if (isRequest(value, kind)) checkRequest(revisions, value, headers)
+  else checkNotification(value as RpcNotification, headers)
   return kind
+}
+
+/** Notifications need no headers, but one that is present must match. */
+function checkNotification({ method, params }: RpcNotification, headers: HeaderReader): void {
+  const problem = standardHeadersProblem(method, params, headers, false)
+  if (problem !== undefined) throw new Refusal(400, ErrorCode.HeaderMismatch, problem)
 }
 
 function checkRequest(revisions: Revisions, request: RpcRequest, headers: HeaderReader): void {
@@ -181,8 +209,8 @@ function checkRequest(revisions: Revisions, request: RpcRequest, headers: Header
   const version = meta[metaKeys.protocolVersion]
   if (typeof version !== 'string') throw new Refusal(400, ErrorCode.InvalidParams, invalidVersion, id)
   const isServed = isStateless(revisions, version)
-  const missing = isServed ? capabilitiesProblem(meta) : undefined
-  if (missing !== undefined) throw new Refusal(400, ErrorCode.InvalidParams, missing, id)
+  const invalid = isServed ? callerMetaProblem(meta) : undefined
+  if (invalid !== undefined) throw new Refusal(400, ErrorCode.InvalidParams, invalid, id)
   if (stated === undefined) throw mismatch(request, 'The header MCP-Protocol-Version is missing')
   if (stated !== version)
     throw mismatch(request, 'The header MCP-Protocol-Version does not match the version in the body')

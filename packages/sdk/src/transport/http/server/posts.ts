@@ -44,7 +44,7 @@ export class Posts {
     const kind = classifyPosted(value)
     if (isStatelessPost(this.#revisions, version, value)) return this.#stateless.answer(call, value, kind, cors)
     checkHandshakeVersion(this.#revisions, version, value, kind)
-    checkStandardHeaders(this.#options, value, kind, call.request)
+    checkStandardHeaders(this.#options, this.#services.endpoint, value, kind, call.request)
     if (this.#options.sessions === false) return this.#answerWithoutSession(call, value, kind, version, cors)
     return this.#sessions.post(call, value, kind, cors)
   }

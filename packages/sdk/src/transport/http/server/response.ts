@@ -50,6 +50,9 @@ export class PostResponse implements RequestStream, DenseSetItem {
   /** Awaited before the response is sent. If it rejects with a `Refusal`, that is sent instead. */
   beforeLast: ((error: RpcErrorBody | undefined) => Promise<void> | undefined) | undefined
 
+  /** Called after the response was sent, or when there will be none. */
+  afterLast: (() => void) | undefined
+
   constructor(call: HttpCall, owner: PostOwner, headers: HeaderFields | undefined) {
     this.#call = call
     this.#owner = owner
@@ -114,7 +117,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
     if (this.#owner.alwaysStreams) return false
     this.#setDone()
     this.#call.reply(200, this.#jsonHeaders, toBytes(id, result))
-    this.#owner.answered(this)
+    this.#answered()
     return true
   }
 
@@ -124,7 +127,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
     this.#setDone()
     if (this.#stream) this.#stream.end()
     else this.#call.reply(200, { ...eventHeaders, ...this.headers })
-    this.#owner.answered(this)
+    this.#answered()
   }
 
   disconnect(retryMs: number): void {
@@ -144,6 +147,11 @@ export class PostResponse implements RequestStream, DenseSetItem {
       // A framework in front of us may have responded already, for example because of its own timeout.
       this.#owner.reportError(error)
     }
+  }
+
+  #answered(): void {
+    this.afterLast?.()
+    this.#owner.answered(this)
   }
 
   #setDone(): void {
@@ -181,7 +189,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
   #refuse(refusal: Refusal): void {
     const { 'mcp-session-id': _refused, ...headers } = this.headers ?? {}
     refusal.send(this.#call, headers)
-    this.#owner.answered(this)
+    this.#answered()
   }
 
   #finish(text: string, error: RpcErrorBody | undefined): void {
@@ -191,7 +199,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
       this.#stream.end()
     } else if (error) this.#replyError(text, error)
     else this.#call.reply(200, this.#jsonHeaders, text)
-    this.#owner.answered(this)
+    this.#answered()
   }
 
   #replyError(text: string, error: RpcErrorBody): void {

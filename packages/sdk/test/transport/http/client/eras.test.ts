@@ -51,7 +51,6 @@ describe('detecting the revision of an HTTP server', () => {
     ['406', (probe: Received) => probe.status(406)],
     ['415', (probe: Received) => probe.status(415)],
     ['422', (probe: Received) => probe.json({ detail: 'nope' }, 422)],
-    ['500', (probe: Received) => probe.status(500)],
     ['200 and an unknown method', (probe: Received) => probe.error(-32601, 'Method not found')],
     ['200 and an HTML page', (probe: Received) => probe.status(200, '<html>', { 'Content-Type': 'text/html' })],
     ['202', (probe: Received) => probe.status(202)],
@@ -69,11 +68,21 @@ describe('detecting the revision of an HTTP server', () => {
       await client.listTools()
       expect(server.methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized', 'tools/list'])
       const [, greeting, , list] = server.received.filter(({ method }) => method === 'POST')
-      expect(greeting!.headers['mcp-method']).toBeUndefined()
-      expect(list!.headers['mcp-method']).toBeUndefined()
+      expect(greeting!.headers['mcp-protocol-version']).toBeUndefined()
+      expect(list!.headers['mcp-protocol-version']).toBe('2025-11-25')
       expect(list!.message.params?._meta).toBeUndefined()
     },
   )
+
+  it.each([500, 502, 503])('does not take HTTP %s for the answer of an older server [VER-024]', async (status) => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'server/discover') return false
+      received.status(status, 'broken')
+      return true
+    })
+    await expect(connect(server.url)).rejects.toMatchObject({ code: 'http', status })
+    expect(server.of('initialize')).toEqual([])
+  })
 
   it('retries with the same version when the server rejects it but lists it as supported [VER-023]', async () => {
     await using server = await modern((received) => {

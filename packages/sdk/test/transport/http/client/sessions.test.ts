@@ -5,6 +5,22 @@ import { answer, changed, event, once, type Received, type Scripted, sessions } 
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const quick = { initialDelayMs: 5, maxDelayMs: 20 }
 
+/** A server whose tool repeats arguments in headers. */
+function annotated(version: string) {
+  const properties = {
+    region: { type: 'string', 'x-mcp-header': 'Region' },
+    count: { type: 'integer', 'x-mcp-header': 'Count' },
+  }
+  return sessions(
+    (received) => {
+      if (received.message.method !== 'tools/list') return false
+      received.result({ tools: [{ name: 'act', inputSchema: { type: 'object', properties } }] })
+      return true
+    },
+    { version },
+  )
+}
+
 /** A server that can drop all sessions, like a server that was restarted. */
 function forgetful(answerToo: (received: Received) => unknown = () => false) {
   const known = new Set<string>()
@@ -54,14 +70,53 @@ describe('a session', () => {
       expect(greeting!.headers['mcp-session-id']).toBeUndefined()
       expect(greeting!.headers['mcp-protocol-version']).toBeUndefined()
       expect(later.map(({ method }) => method).sort()).toEqual(['DELETE', 'GET', 'POST', 'POST'])
-      for (const { headers } of later) {
+      for (const { headers, message } of later) {
         expect(headers['mcp-session-id']).toBe('session-1')
         expect(headers['mcp-protocol-version']).toBe(revision)
-        expect(headers['mcp-method']).toBeUndefined()
+        expect(headers['mcp-method']).toBe(message.method)
       }
       expect(later.find(({ method }) => method === 'GET')!.headers.accept).toBe('text/event-stream')
     },
   )
+
+  it.each(revisions)(
+    'its requests repeat method, name and annotated arguments in headers on %s [HDR-016, HDR-049]',
+    async (revision) => {
+      await using server = await annotated(revision)
+      await using client = await connect(server.url, { revision })
+      await client.listTools().all()
+      await client.callTool('act', { region: 'Größe', count: 2 ** 60 })
+      await client.readResource('note://1').catch(() => {})
+      const headersOf = (method: string) => server.of(method).at(-1)!.headers
+      expect(headersOf('initialize')['mcp-method']).toBe('initialize')
+      expect(headersOf('notifications/initialized')['mcp-method']).toBe('notifications/initialized')
+      // A number that cannot be repeated exactly has no header, and the call is sent all the same.
+      expect(headersOf('tools/call')).toMatchObject({
+        'mcp-method': 'tools/call',
+        'mcp-name': 'act',
+        'mcp-param-region': '=?base64?R3LDtsOfZQ==?=',
+      })
+      expect(headersOf('tools/call')['mcp-param-count']).toBeUndefined()
+      expect(headersOf('resources/read')['mcp-name']).toBe('note://1')
+    },
+  )
+
+  it('its requests have no such headers with standardHeaders: false, as in browsers [HDR-049]', async () => {
+    await using server = await annotated('2025-11-25')
+    await using client = await connect(server.url, { revision: '2025-11-25', standardHeaders: false })
+    await client.listTools().all()
+    await client.callTool('act', { region: 'eu' })
+    for (const { headers } of server.received)
+      expect(Object.keys(headers).filter((name) => /^mcp-(method|name|param)/.test(name))).toEqual([])
+  })
+
+  it('leaves out a name that is too long for an optional header [HDR-049]', async () => {
+    await using server = await sessions()
+    await using client = await connect(server.url, { revision: '2025-11-25' })
+    await client.readResource(`note://${'x'.repeat(20_000)}`).catch(() => {})
+    const { headers } = server.of('resources/read').at(-1)!
+    expect([headers['mcp-method'], headers['mcp-name']]).toEqual(['resources/read', undefined])
+  })
 
   it('is optional: without a session id no header and no DELETE is sent', async () => {
     await using server = await sessions((received) => {
@@ -276,6 +331,36 @@ describe('the GET stream', () => {
     expect(errors).toEqual([])
     expect(server.of('initialize')).toHaveLength(1)
     expect(server.of('GET')).toHaveLength(1)
+  })
+
+  it.each([501, 505])(
+    'is not opened again after %s, which says that the server does not support it',
+    async (status) => {
+      await using server = await sessions((received) => {
+        if (received.method !== 'GET') return false
+        received.status(status)
+        return true
+      })
+      // Without a delay, each wrong attempt to open the stream again arrives long before the answers to the pings.
+      const reconnectionScheduler = (reopen: () => void) => void setImmediate(reopen)
+      await using client = await connect(server.url, { reconnectionScheduler })
+      await server.until('GET')
+      for (let count = 0; count < 10; count++) await client.ping()
+      expect(server.of('GET')).toHaveLength(1)
+    },
+  )
+
+  it('is opened again after 503, which refuses it only for now', async () => {
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      if (server.of('GET').length < 3) received.status(503)
+      else received.stream(event(changed))
+      return true
+    })
+    const reconnectionScheduler = (reopen: () => void) => void setImmediate(reopen)
+    await using client = await connect(server.url, { reconnectionScheduler })
+    await once<undefined>((listener) => client.on('toolsChanged', listener))
+    expect(server.of('GET')).toHaveLength(3)
   })
 
   it('is resumed after the last event id, not before the retry time [SSE-015, SSE-024, HTTP-034]', async () => {

@@ -79,6 +79,39 @@ describe('two nodes that share stores and a bus', () => {
     expect((await stream.notified('notifications/resources/updated')).params?.uri).toBe('note://guarded')
   })
 
+  for (const isBatch of [false, true]) {
+    const what = isBatch ? 'batch with a refused subscription' : 'refused subscription'
+    it(`a ${what} does not store scopes that the process read earlier`, async () => {
+      const guarded = () => {
+        const server = workshop()
+        server.registerResource('guarded', 'note://guarded', { requiredScopes: ['admin'] }, () => 'text')
+        return server
+      }
+      const auth = {
+        verify: (token: string) => ({ subject: 'alice', scopes: [token] }),
+        authorizationServers: ['https://login.example.com'],
+        resource: 'http://127.0.0.1/mcp',
+      }
+      const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+      // Without a bus, a process does not learn what the others store.
+      await using nodes = await fleet({ auth, bus: undefined }, guarded)
+      await using here = await nodes.first.open('2025-03-26', as('admin'))
+      await using there = here.at(nodes.second.url)
+      await (await here.request('resources/subscribe', { uri: 'note://guarded' })).json()
+      await there.textOf('echo')
+      await (await here.request('resources/subscribe', { uri: 'note://a' }, as('basic'))).json()
+      const before = nodes.sessionStore.get(here.sessionId!)
+      expect(before?.state).toMatchObject({ granted: ['basic'] })
+      const request = { jsonrpc: '2.0', id: 77, method: 'resources/subscribe', params: { uri: 'note://guarded' } }
+      const refused = await there.post(isBatch ? [request] : request, as('basic').headers)
+      expect(await refused.text()).toContain('"error"')
+      expect(nodes.sessionStore.get(here.sessionId!)).toEqual(before)
+      const setLevel = { jsonrpc: '2.0', id: 78, method: 'logging/setLevel', params: { level: 'error' } }
+      await (await there.post(isBatch ? [request, setLevel] : setLevel, as('basic').headers)).text()
+      expect(nodes.sessionStore.get(here.sessionId!)?.state).toMatchObject({ granted: ['basic'], logLevel: 'error' })
+    })
+  }
+
   eachRevision(sessionRevisions, 'the state of a session is known on both', async (revision) => {
     await using nodes = await fleet()
     await using here = await nodes.first.open(revision)
@@ -246,7 +279,8 @@ describe('two nodes that share stores and a bus', () => {
       const expired = gate<string>()
       const onSession = (event: 'opened' | 'closed', id: string) => event === 'closed' && expired.open(id)
       const shared = {
-        sessionStore: new MemorySessionStore(),
+        // The record does not expire, however long the second node takes for its first request.
+        sessionStore: new MemorySessionStore({ now: () => 0 }),
         eventStore: new MemoryEventStore(),
         bus: new MemoryBus(),
       }

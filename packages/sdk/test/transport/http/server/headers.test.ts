@@ -1,3 +1,4 @@
+import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { Peer, type RequestOptions } from '../../../kit/http-peer.ts'
@@ -177,7 +178,9 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
     const opening = await peer.request('initialize', peer.greeting(), { headers: { 'mcp-method': 'initialize' } })
     expect(opening.status).toBe(200)
     peer.sessionId = opening.headers['mcp-session-id']
-    expect((await peer.notify('notifications/initialized')).status).toBe(202)
+    expect((await peer.notify('notifications/initialized')).status).toBe(400)
+    const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
+    expect((await peer.post(initialized, { 'mcp-method': initialized.method })).status).toBe(202)
     const nameless = await peer.call('plain', {}, { headers: { 'mcp-method': 'tools/call' } })
     expect([nameless.status, (await nameless.json()).error?.code]).toEqual([400, -32001])
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'plain' }
@@ -192,6 +195,69 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
     expect((await answer.json()).result?.content?.[0]?.text).toBe('tool plain')
   })
 
+  eachRevision(
+    sessionRevisions,
+    'reject a notification whose Mcp-Method names another with 400 and -32001 [HDR-050]',
+    async (revision) => {
+      await using http = await serve(named())
+      await using peer = await Peer.open(http.url, revision)
+      const answer = await peer.post({ jsonrpc: '2.0', method: 'notifications/foo' }, { 'mcp-method': 'foo/bar' })
+      expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32001])
+    },
+  )
+
+  it(`${modern} rejects a notification whose Mcp-Method names another with 400 and -32020 [HDR-050]`, async () => {
+    await using http = await serve(named())
+    await using peer = new Peer(http.url, modern)
+    const answer = await peer.post({ jsonrpc: '2.0', method: 'notifications/foo' }, { 'mcp-method': 'foo/bar' })
+    expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32020])
+    expect((await peer.post({ jsonrpc: '2.0', method: 'notifications/foo' }, { 'mcp-method': undefined })).status).toBe(
+      202,
+    )
+  })
+
+  const batching = '2025-03-26'
+  const batch = [
+    { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'mirror', arguments: { region: 'us' } } },
+  ]
+
+  for (const headers of [{}, { 'mcp-method': 'tools/list' }, { 'mcp-method': 'tools/call', 'mcp-name': 'mirror' }]) {
+    it(`${batching} rejects a batch with ${JSON.stringify(headers)} if standardHeaders is 'require' [HDR-050]`, async () => {
+      const { server, calls } = mirroring()
+      await using http = await serve(server, { standardHeaders: 'require' })
+      await using peer = new Peer(http.url, batching)
+      const opening = await peer.request('initialize', peer.greeting(), { headers: { 'mcp-method': 'initialize' } })
+      peer.sessionId = opening.headers['mcp-session-id']
+      const answer = await peer.post(batch, headers)
+      const { id, error } = await answer.json()
+      expect([answer.status, error?.code, id, calls]).toEqual([400, -32001, null, []])
+      expect(error?.message).toContain('batch')
+    })
+  }
+
+  for (const headers of [{ 'mcp-method': 'tools/call' }, { 'mcp-name': 'mirror' }, { 'mcp-param-region': 'us' }]) {
+    it(`${batching} rejects a batch with ${JSON.stringify(headers)}, which describes one message [HDR-050]`, async () => {
+      const { server, calls } = mirroring()
+      await using http = await serve(server)
+      await using peer = await Peer.open(http.url, batching)
+      const answer = await peer.post(batch, headers)
+      const { id, error } = await answer.json()
+      expect([answer.status, error?.code, id, calls]).toEqual([400, -32001, null, []])
+      expect(error?.message).toContain(Object.keys(headers)[0])
+    })
+  }
+
+  it(`${batching} accepts a batch without standard headers, and any batch if they are ignored [HDR-050]`, async () => {
+    const { server, calls } = mirroring()
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, batching)
+    expect((await peer.post(batch)).status).toBe(200)
+    await using lax = await serve(server, { standardHeaders: 'ignore' })
+    await using other = await Peer.open(lax.url, batching)
+    expect((await other.post(batch, { 'mcp-method': 'tools/list' })).status).toBe(200)
+    expect(calls).toHaveLength(2)
+  })
+
   it(`${modern} requires them whatever standardHeaders is [HDR-011]`, async () => {
     for (const standardHeaders of ['ignore', 'validate', 'require'] as const) {
       await using http = await serve(named(), { standardHeaders })
@@ -199,6 +265,49 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
       const answer = await peer.call('plain', {}, { headers: { 'mcp-name': undefined } })
       expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32020])
     }
+  })
+})
+
+describe('Mcp-Param-* in sessions', () => {
+  eachRevision(
+    sessionRevisions,
+    'are checked if present, before the tool runs: another value is a 400 with -32001 [HDR-050]',
+    async (revision) => {
+      const { server, calls } = mirroring()
+      await using http = await serve(server)
+      await using peer = await Peer.open(http.url, revision)
+      const lie = await peer.call('mirror', { region: 'us' }, { id: 9, headers: { 'mcp-param-region': 'eu' } })
+      const { id, error } = await lie.json()
+      expect([lie.status, error?.code, id, calls]).toEqual([400, -32001, 9, []])
+      const extra = await peer.call('mirror', {}, { headers: { 'mcp-param-region': 'eu' } })
+      expect([extra.status, calls]).toEqual([400, []])
+      const right = await peer.call('mirror', { region: 'us' }, { headers: { 'mcp-param-region': 'us' } })
+      const without = await peer.call('mirror', { region: 'us', count: 2 })
+      expect([right.status, without.status, calls.length]).toEqual([200, 200, 2])
+    },
+  )
+
+  eachRevision(sessionRevisions, 'are checked for tools of mounted servers [HDR-050]', async (revision) => {
+    const { server, calls } = mirroring()
+    const outer = new McpServer({ name: 'outer', version: '1' })
+    outer.mount(server, { prefix: 'inner' })
+    await using http = await serve(outer)
+    await using peer = await Peer.open(http.url, revision)
+    const lie = await peer.call('inner_mirror', { region: 'us' }, { headers: { 'mcp-param-region': 'eu' } })
+    expect([lie.status, calls]).toEqual([400, []])
+  })
+
+  eachRevision(sessionRevisions, "are required or ignored as 'standardHeaders' says", async (revision) => {
+    const { server } = mirroring()
+    await using strict = await serve(server, { standardHeaders: 'require' })
+    await using client = await connect(strict.url, { revision })
+    // Tools are known once they are listed.
+    await client.listTools().all()
+    expect((await client.callTool('mirror', { region: 'eu' })).text).toBe('{"region":"eu"}')
+    await using lax = await serve(server, { standardHeaders: 'ignore' })
+    await using peer = await Peer.open(lax.url, revision)
+    const lie = await peer.call('mirror', { region: 'us' }, { headers: { 'mcp-param-region': 'eu' } })
+    expect(lie.status).toBe(200)
   })
 })
 

@@ -8,6 +8,8 @@ import { eachRevision, modern, sessionRevisions } from '../../../kit/revisions.t
 import { serve } from '../../../kit/serve-http.ts'
 import { onlyModern, withProgress, workshop } from '../../../kit/workshop.ts'
 
+const valid = { [metaKeys.protocolVersion]: modern, [metaKeys.clientCapabilities]: {} }
+
 const order: readonly Refused[] = [
   {
     title: 'a foreign Host or Origin [HTTP-004]',
@@ -100,6 +102,9 @@ describe(`the order of checks on ${modern}`, () => {
     ['no version in _meta', { [metaKeys.clientCapabilities]: {} }],
     ['a version that is not a string', { [metaKeys.protocolVersion]: 7, [metaKeys.clientCapabilities]: {} }],
     ['invalid capabilities', { [metaKeys.protocolVersion]: modern, [metaKeys.clientCapabilities]: 'all' }],
+    ['a clientInfo that is a string', { ...valid, [metaKeys.clientInfo]: 'me' }],
+    ['a clientInfo without a version', { ...valid, [metaKeys.clientInfo]: { name: 'me' } }],
+    ['an unknown log level', { ...valid, [metaKeys.logLevel]: 'loud' }],
   ] as const) {
     it(`rejects ${what} with 400 and -32602 [META-013]`, async () => {
       await using http = await serve(workshop())

@@ -1,12 +1,11 @@
 import { McpServer, SSEServerTransport } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
-import { OfficialSchema } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import type { NodeRequest } from '../../../../src/transport/http/server/node-request.ts'
 import { eventually } from '../../../kit/eventually.ts'
 import { overHttp } from '../../../kit/http-client.ts'
 import { Peer } from '../../../kit/http-peer.ts'
-import { schemas } from '../../../kit/official-schemas.ts'
+import { officialSchema } from '../../../kit/official-schemas.ts'
 import { handshakeRevisions, modern } from '../../../kit/revisions.ts'
 import { listenWith, serve } from '../../../kit/serve-http.ts'
 import { responses, SseClient } from '../../../kit/sse-peer.ts'
@@ -65,7 +64,7 @@ describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
       undefined,
       'notifications/tools/list_changed',
     ])
-    const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2024-11-05')
+    const schema = officialSchema('2024-11-05')
     const methods = ['initialize', undefined, undefined, undefined, 'tools/call', undefined]
     for (const [index, message] of messages.entries()) {
       expect(schema?.problem(message as never, methods[index])).toBeUndefined()

@@ -214,6 +214,32 @@ describe('a session that is changed on several processes at the same time', () =
   })
 })
 
+describe('a session that was opened by a process whose clock is ahead', () => {
+  it('does not expire while it is used at another', async () => {
+    const memory = new MemorySessionStore()
+    const touched: string[] = []
+    const sessionStore: SessionStore = {
+      get: (id) => {
+        const record = memory.get(id)
+        return record && { ...record, createdAt: record.createdAt + 86_400_000 }
+      },
+      set: (record, ttlMs) => memory.set(record, ttlMs),
+      touch: (id, ttlMs) => {
+        touched.push(id)
+        return memory.touch(id, ttlMs)
+      },
+      delete: (id) => memory.delete(id),
+    }
+    await using both = await cluster(2, { sessionStore })
+    const { here, there } = await openOnFirst(both, '2025-11-25')
+    await there.textOf('echo')
+    await there.textOf('echo')
+    expect(touched).toEqual([here.sessionId])
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+})
+
 describe('an unavailable session store', () => {
   it('loses no call: the request is answered with 503 and Retry-After', async () => {
     const memory = new MemorySessionStore()

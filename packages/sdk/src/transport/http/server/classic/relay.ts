@@ -54,6 +54,10 @@ export class Relay implements Endpoint {
     return undefined
   }
 
+  beginChange(): () => void {
+    return () => {}
+  }
+
   restoreSession(): void {
     throw new TypeError('sessionStore requires a server. Call server.connect(transport).')
   }

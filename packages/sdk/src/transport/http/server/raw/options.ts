@@ -26,9 +26,9 @@ export interface RawHttpOptions {
   protocolVersions?: readonly string[] | undefined
   /**
    * Whether requests of 2026-07-28 are taken, which need no session. With `false` they are refused like those of any version
-   * that is not accepted. Default true.
+   * that is not accepted. `served`: they are taken only if the transport is connected to a server. Default true.
    */
-  stateless?: boolean | undefined
+  stateless?: boolean | 'served' | undefined
   /**
    * Whether a transport without sessions takes more than one request. Equal request ids of two clients collide then, so set it
    * only for programs that rely on it. Default false.

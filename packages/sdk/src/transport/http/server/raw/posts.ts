@@ -57,7 +57,9 @@ export class RawPosts {
   #revisions = allRevisions
   /** Created with the first request of the stateless era, because programs may create a transport for every request. */
   #stateless: RawStatelessPosts | undefined
-  #endpoint: (() => Endpoint) | undefined
+  #served: Endpoint | undefined
+  /** Makes the endpoint that answers requests of the stateless era. */
+  #watched: (() => Endpoint) | undefined
   /** Called with each message of the stateless era that the server gets. */
   onStateless: MessageHandler | undefined
 
@@ -69,9 +71,10 @@ export class RawPosts {
   }
 
   /** The server that answers requests of the stateless era. Without one, the program gets them like all others. */
-  serve(served: Endpoint['revisions'], endpoint: () => Endpoint): void {
-    this.#revisions = revisionsOf(served)
-    this.#endpoint = endpoint
+  serve(server: Endpoint, watched: () => Endpoint): void {
+    this.#revisions = revisionsOf(server.revisions)
+    this.#served = server
+    this.#watched = watched
   }
 
   close(): void {
@@ -85,7 +88,8 @@ export class RawPosts {
   }
 
   get #takesStateless(): boolean {
-    return this.#options.stateless !== false
+    const { stateless = true } = this.#options
+    return this.#served ? stateless !== false && !this.#served.handshakeOnly?.() : stateless === true
   }
 
   answer(call: HttpCall): void {
@@ -144,8 +148,8 @@ export class RawPosts {
 
   #answerStateless(call: HttpCall, value: unknown): void {
     const facts = { request: call.request, era: 'stateless', assumedRevision: undefined, isResumable: false } as const
-    if (this.#endpoint) {
-      this.#stateless ??= new RawStatelessPosts(this.#endpoint(), this.#revisions, this.#options)
+    if (this.#watched) {
+      this.#stateless ??= new RawStatelessPosts(this.#watched(), this.#revisions, this.#options)
       this.onStateless?.(value, new PostedMessage(facts))
       return this.#stateless.answer(call, value)
     }

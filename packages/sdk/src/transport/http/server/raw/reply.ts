@@ -8,7 +8,7 @@ import type { PostStream } from './post-stream.ts'
 /** The transport that a reply belongs to. */
 export interface ReplyOwner {
   /** Sends through the `send` that a program put in place of ours. False if there is none. */
-  sendWatched(text: string, relatedId: RequestId): boolean
+  sendWatched(text: string, reply: RawReply): boolean
   /** The request has its response. */
   answered(reply: RawReply): void
   closeStandaloneStream(): void
@@ -70,6 +70,8 @@ export class PostedMessage implements RequestStream {
 export class RawReply extends PostedMessage {
   readonly requestId: RequestId
   readonly stream: PostStream
+  /** A request with the same id that arrived before this one, if it waits for its response. */
+  earlier: RawReply | undefined
   readonly #owner: ReplyOwner
   #isAnswered = false
 
@@ -78,6 +80,10 @@ export class RawReply extends PostedMessage {
     this.#owner = owner
     this.stream = stream
     this.requestId = requestId
+  }
+
+  get isAnswered(): boolean {
+    return this.#isAnswered
   }
 
   get noStreamReason(): string {
@@ -96,7 +102,7 @@ export class RawReply extends PostedMessage {
 
   override sendText(text: string, isLast: boolean): boolean {
     if (!isLast && !this.stream.carriesMessages) return false
-    if (this.#owner.sendWatched(text, this.requestId)) return true
+    if (this.#owner.sendWatched(text, this)) return true
     try {
       const sent = isLast ? this.respond(text) : this.stream.notify(text)
       if (isThenable(sent)) sent.then(undefined, (error) => this.#owner.reportError(error))

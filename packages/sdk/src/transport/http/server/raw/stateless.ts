@@ -14,6 +14,8 @@ import type { RawHttpOptions } from './options.ts'
 const maxQueuedBytes = 4 * 1024 * 1024
 const incoming = /* @__PURE__ */ new IncomingBodies({})
 const slowResponses = /* @__PURE__ */ new SlowResponses()
+/** By the interval of their comments, which programs set to one value or leave out. */
+const openStreams = /* @__PURE__ */ new Map<number | undefined, OpenStreams>()
 export const outputLimits: OutputLimits = { unsentOutputs: /* @__PURE__ */ new UnsentOutputs({}), maxQueuedBytes }
 
 export function bodyLimitsOf({ maxBodyBytes = 4 * 1024 * 1024 }: RawHttpOptions): BodyLimits {
@@ -29,7 +31,7 @@ export class RawStatelessPosts {
   constructor(endpoint: Endpoint, revisions: Revisions, { enableJsonResponse, keepAliveMs }: RawHttpOptions) {
     this.#services = {
       endpoint,
-      streams: new OpenStreams(keepAliveMs ? { keepAliveMs } : {}),
+      streams: openStreamsWith(keepAliveMs || undefined),
       slowResponses,
       singleRequests: new DenseSet(),
       maxQueuedBytes,
@@ -48,6 +50,11 @@ export class RawStatelessPosts {
   /** Ends what is in progress. */
   close(): void {
     for (const { link } of this.#services.singleRequests.all()) void link.close(0)
-    this.#services.streams.endAll()
   }
+}
+
+function openStreamsWith(keepAliveMs: number | undefined): OpenStreams {
+  const known = openStreams.get(keepAliveMs) ?? new OpenStreams({ keepAliveMs })
+  openStreams.set(keepAliveMs, known)
+  return known
 }

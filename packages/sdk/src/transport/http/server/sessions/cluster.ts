@@ -14,7 +14,7 @@ import type { HttpSession } from './session.ts'
 import type { SessionTable } from './session-table.ts'
 import { StreamStatus } from './stream-status.ts'
 
-/** How often an update is repeated when other processes change the same session. */
+/** How often an update, or a read, is repeated when other processes change the same session. */
 const maxUpdates = 20
 
 /** Notifications that another process may need, besides responses. */
@@ -46,6 +46,8 @@ export class Cluster {
   readonly #touchedAt = new WeakMap<HttpSession, number>()
   readonly #recent = new RecentChanges()
   readonly #streamStatus = new StreamStatus((asks) => this.#publish({ asks }))
+  /** Sessions that are being read from the store to take them over. */
+  readonly #reads = new Set<SessionRead>()
   readonly #stopListening: (() => void) | undefined
   #isReceivingChange = false
 
@@ -73,7 +75,7 @@ export class Cluster {
     this.#streamNode = streamNode
     this.#store = sessionStore
     if (!bus) return
-    this.#stopListening = endpoint.changes.on((change) => this.#changed(change))
+    this.#stopListening = endpoint.changes.on((change, isOwn) => this.#changed(change, isOwn))
     this.#bus = new ClusterBus(
       bus,
       (message) => this.#received(message),
@@ -114,28 +116,39 @@ export class Cluster {
     return exists
   }
 
-  /** Saves the state of a session if this message may have changed it. */
-  async save(session: HttpSession, value: unknown): Promise<void> {
+  /**
+   * Saves the state of a session if this message may have changed it.
+   * @param isNew Whether the message opened the session. Others do not create its record: the session may have ended meanwhile.
+   */
+  async save(session: HttpSession, value: unknown, isNew = false): Promise<void> {
     const store = this.#store
     if (!store || !this.changesSession(value)) return
     // Computed before the store is read, because another process may change the session here meanwhile.
     const change = this.#endpoint.saveSession(session.link, value)
     if (!change) return
-    await this.#update(store, session, change)
-    this.#publish({ saved: session.sessionId })
+    if (await this.#update(store, session, change, isNew)) this.#publish({ saved: session.sessionId })
   }
 
-  /** Repeats the update when another process changed the session at the same time, so that no change is lost. */
-  async #update(store: SessionStore, session: HttpSession, change: (before: unknown) => unknown): Promise<void> {
+  /**
+   * Repeats the update when another process changed the session at the same time, so that no change is lost.
+   * @returns False if the session does not exist.
+   */
+  async #update(
+    store: SessionStore,
+    session: HttpSession,
+    change: (before: unknown) => unknown,
+    isNew: boolean,
+  ): Promise<boolean> {
     const { sessionId: id, principal, createdAt, link } = session
     for (let updates = 1; ; updates++) {
       const before = await store.get(id)
+      if (!before && !isNew) return false
       const state = change(before?.state)
       const record = { id, createdAt, state, ...(principal !== undefined && { principal }) }
       if (!before || !store.replace || updates === maxUpdates) await store.set(record, this.#sessions.idleMs)
       else if (!(await store.replace(record, this.#sessions.idleMs, before))) continue
-      if (before) this.#endpoint.restoreSession(link, state)
-      return
+      if (before) this.#endpoint.restoreSession(link, state, this.#recent.latest())
+      return true
     }
   }
 
@@ -152,14 +165,29 @@ export class Cluster {
 
   /** Takes over a session that another process opened, if it belongs to this caller. */
   async restore(id: string, request: CallRequest, attach: () => HttpSession): Promise<HttpSession | undefined> {
-    const record = await this.#find(id)
-    if (!record || record.principal !== request.principal) return undefined
-    // Another request may have restored it while we waited.
-    const present = this.#sessions.get(id)
-    if (present) return present
+    const read: SessionRead = { id, isOutdated: false }
+    this.#reads.add(read)
+    try {
+      let record = await this.#find(id)
+      // A change that was announced meanwhile may be missing in the record, and without the session here nothing else applies it.
+      for (let reads = 1; read.isOutdated && reads < maxUpdates; reads++) {
+        read.isOutdated = false
+        record = await this.#find(id)
+      }
+      if (!record || record.principal !== request.principal) return undefined
+      // Another request may have restored it while we waited.
+      return this.#sessions.get(id) ?? (await this.#attach(record, request, attach))
+    } finally {
+      this.#reads.delete(read)
+    }
+  }
+
+  async #attach(record: SessionRecord, request: CallRequest, attach: () => HttpSession): Promise<HttpSession> {
     this.#sessions.makeRoom(accountOf(request))
     const session = attach()
     session.createdAt = record.createdAt
+    // That is the clock of another process. When the record expires is unknown here, so the next request extends it.
+    this.#touchedAt.set(session, Number.NEGATIVE_INFINITY)
     try {
       this.#endpoint.restoreSession(session.link, record.state)
     } catch (error) {
@@ -213,9 +241,9 @@ export class Cluster {
     this.#publish({ tells: { session, stream, isOpen } })
   }
 
-  #changed(change: object): void {
+  #changed(change: object, isOwn: boolean): void {
     this.#recent.add(change)
-    if (!this.#isReceivingChange) this.#publish({ change })
+    if (!isOwn && !this.#isReceivingChange) this.#publish({ change })
   }
 
   #publish(message: ClusterMessage): void {
@@ -227,7 +255,11 @@ export class Cluster {
     if (message.asks) return this.#answerStatus(message.asks)
     if (message.tells) return this.#streamStatus.answered(message.tells.stream, message.tells.isOpen)
     const { saved, ended, listens, stopped, for: recipient, unsent } = message
-    const session = this.#sessions.get(saved ?? ended ?? listens ?? stopped ?? recipient ?? unsent ?? '')
+    const id = saved ?? ended ?? listens ?? stopped ?? recipient ?? unsent ?? ''
+    if (saved !== undefined || ended !== undefined) {
+      for (const read of this.#reads) if (read.id === id) read.isOutdated = true
+    }
+    const session = this.#sessions.get(id)
     if (!session) return
     if (recipient !== undefined) receiveForwarded(session, message.message)
     else if (ended !== undefined) void session.close()
@@ -253,12 +285,18 @@ export class Cluster {
 
   async #reload(session: HttpSession): Promise<void> {
     const record = await this.#store?.get(session.sessionId)
-    if (record) this.#endpoint.restoreSession(session.link, record.state)
+    if (record) this.#endpoint.restoreSession(session.link, record.state, this.#recent.latest())
   }
 
   #detached(work: () => unknown): void {
     void runDetached(work, (error) => this.#endpoint.reportError(error))
   }
+}
+
+interface SessionRead {
+  readonly id: string
+  /** Another process changed or ended the session since it was read. */
+  isOutdated: boolean
 }
 
 /** Receives a message that another process checked and forwarded. A response is ours only if we sent the request. */

@@ -105,7 +105,10 @@ export class SessionRequests {
     const response = new PostResponse(call, session, cors)
     if (isRequest(value, kind)) response.requestId = value.id
     const cluster = this.#cluster
-    if (cluster?.changesSession(value)) response.beforeLast = () => cluster.save(session, value)
+    if (cluster?.changesSession(value)) {
+      response.beforeLast = (error) => (error ? undefined : cluster.save(session, value))
+      response.afterLast = this.#endpoint.beginChange(session.link, value)
+    }
     session.asked()
     session.link.receive(value, response, kind)
     this.#services.slowResponses.add(response)
@@ -136,9 +139,9 @@ export class SessionRequests {
 
   /** Completes the opening of a session before the client gets its id. */
   #opened(session: HttpSession, value: unknown, id: RequestId | undefined): Promise<void> | undefined {
-    if (!this.#options.onSession) return this.#cluster?.save(session, value)
+    if (!this.#options.onSession) return this.#cluster?.save(session, value, true)
     return this.#tell('opened', session).then((isAccepted) => {
-      if (isAccepted) return this.#cluster?.save(session, value)
+      if (isAccepted) return this.#cluster?.save(session, value, true)
       session.isRefused = true
       void session.close()
       throw new Refusal(400, refusedCode, 'Session refused: the server failed to open it', id)
