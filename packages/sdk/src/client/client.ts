@@ -182,6 +182,11 @@ export class Client {
     return this.#requester.revision
   }
 
+  /** @internal The same, once there is a connection: while a lost one is being replaced, this waits. Rejects if it is not. */
+  async readyRules(): Promise<Revision> {
+    return this.rules ?? (await this.#requester.facts()).revision
+  }
+
   /** Returns the capabilities of the server, or undefined if there is no connection. */
   getServerCapabilities(): ServerCapabilities | undefined {
     return this.#connection.live?.era.facts.capabilities
@@ -217,8 +222,8 @@ export class Client {
    * await client.connect(transport, { server: JSON.parse(stored) })
    */
   async connect(transport: Transport, options: ClientConnectOptions = {}): Promise<void> {
-    const { server, signal } = options
-    await this.#connection.open(transport, { prior: server && toFacts(server), signal })
+    const { server, signal, sendInitialized } = options
+    await this.#connection.open(transport, { prior: server && toFacts(server), signal, announces: sendInitialized })
   }
 
   /** Closes the connection. Pending calls fail with a `ClosedError`. */
@@ -532,6 +537,7 @@ export class Client {
       addMeta: (params, options) => this.#logging.addLevel(params, options),
       // The error may name URL elicitations that the server will report as complete.
       onFailure: handlers?.elicitUrl && ((error) => this.#inputHandlers.noteRequired(error)),
+      onError: (error) => this.#events.emit('error', { error }),
       answerInput: (method, inputMethod, params, signal) =>
         this.#serverRequests.answerInput(method, inputMethod, params, signal),
     })

@@ -66,6 +66,8 @@ export interface ConnectionOptions {
 export interface OpenOptions {
   readonly prior: ServerFacts | undefined
   readonly signal: AbortSignal | undefined
+  /** Whether to send `notifications/initialized`. Default true. */
+  readonly announces: boolean | undefined
 }
 
 const minute = 60_000
@@ -216,7 +218,7 @@ export class Connection {
       probeTimeoutMs,
       timeoutMs: connectTimeoutMs,
       order: negotiation,
-      awaitsDelivery: this.#options.raw,
+      announces: options?.announces === false ? false : !this.#options.raw || 'delivered',
       prior: options?.prior,
       signal: options?.signal,
       open: () => this.#openLink(),

@@ -74,7 +74,8 @@ export class ListCall<Page extends ListPage, Item> implements PromiseLike<Page>,
   /** Returns the items of all pages. */
   async all(): Promise<Item[]> {
     const items: Item[] = []
-    for await (const item of this) items.push(item)
+    // Page by page, because each step of an iterator creates several promises.
+    for await (const page of this.pages()) for (const item of this.#items(page)) items.push(item)
     return items
   }
 

@@ -101,6 +101,8 @@ export interface ClientConnectOptions {
   server?: ServerDescription | undefined
   /** Stops connecting. It has no effect on a connection that is open. */
   signal?: AbortSignal | undefined
+  /** With `false`, the program sends `notifications/initialized` itself, on revisions that have it. Default true. */
+  sendInitialized?: boolean | undefined
 }
 
 /** Options of `Client.request`. */

@@ -6,11 +6,13 @@ import type { ClientRequests } from '../protocol/methods.ts'
 import { paramsChecks } from '../protocol/params.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { invalidTraceKey } from '../protocol/trace-context.ts'
+import { joinSignals } from '../util/abort.ts'
 import { backoffMs, defaultBackoff } from '../util/backoff.ts'
 import { isObject } from '../util/objects.ts'
 import { scheduler } from '../util/scheduler.ts'
 import type { Connection } from './connection.ts'
 import { driveRoundTrips } from './input/round-trips.ts'
+import { ReceivedProgress } from './received-progress.ts'
 
 /** The methods that this client knows the types of. */
 export type ClientMethod = keyof ClientRequests
@@ -30,6 +32,8 @@ export interface RequesterOptions {
   addMeta(params: Params | undefined, options: CallOptions | undefined): Params | undefined
   /** Receives the error of each request that failed; undefined if nothing wants to know. */
   readonly onFailure: ((error: unknown) => void) | undefined
+  /** Receives errors of listeners of the program. */
+  onError(error: unknown): void
   /** Answers a request for input that came in the result of `method`. */
   answerInput(method: string, inputMethod: string, params: Params, signal: AbortSignal): Promise<ResultObject>
 }
@@ -53,11 +57,14 @@ export class Requester {
 
   /** Sends one request of any method. */
   send(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
-    const { connection, defaults, addMeta, onFailure, raw } = this.#options
+    const { connection, defaults, addMeta, onFailure, onError, raw } = this.#options
     const problem = raw ? undefined : this.#problemWith(method, params)
     if (problem) return Promise.reject(problem)
-    const sent = defaults || raw ? { ...defaults, ...options, raw } : options
+    const merged = defaults || raw ? { ...defaults, ...options, raw } : options
+    const progress = merged?.onProgress && !raw ? new ReceivedProgress(merged.onProgress, onError) : undefined
+    const sent = progress ? { ...merged, onProgress: progress.receive } : merged
     const answer = connection.call(method, addMeta(params, options), sent)
+    if (progress) answer.then(progress.end, progress.end)
     if (onFailure) answer.catch(onFailure)
     return answer
   }
@@ -91,17 +98,18 @@ export class Requester {
   ): R | Promise<R> {
     if (!this.requiresInput(method, result)) return result
     const { maxRounds, closing, answerInput } = this.#options
+    const { signal, release } = joinSignals(options?.signal ? [options.signal, closing] : [closing])
     return driveRoundTrips(result, {
       method,
       params,
       maxRounds,
-      signal: options?.signal ? AbortSignal.any([options.signal, closing]) : closing,
+      signal,
       call,
       answer: (request, signal) =>
         options?.input
           ? options.input.answer(request, signal)
           : answerInput(method, request.method, request.params, signal),
-    })
+    }).finally(release)
   }
 
   /** Whether a result asks for input. Throws if the revision has no such results. */

@@ -1,6 +1,7 @@
 import type { HttpError } from '../errors.ts'
 import { type Backoff, backoffMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
+import { isTransientStatus } from '../util/transient-status.ts'
 import { isConnectFailure } from './network-errors.ts'
 import type { ResponseHead } from './send.ts'
 
@@ -64,7 +65,7 @@ export function reconnectDelayMs(backoff: Backoff, attempt: number, retryMs: num
 
 /** True if the same request may succeed later: the server was not reached, or refused it only for now. */
 export function isTransient({ outcome, status = 0 }: HttpError): boolean {
-  return outcome !== 'refused' || status >= 500 || status === 429 || status === 408
+  return outcome !== 'refused' || isTransientStatus(status)
 }
 
 /** `Retry-After` (RFC 9110, 10.2.3) is a number of seconds or a date; undefined if it is neither. */

@@ -1,4 +1,4 @@
-import { McpError } from '../../errors.ts'
+import { ErrorCode, McpError, PeerError } from '../../errors.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Connection } from '../connection.ts'
@@ -54,7 +54,9 @@ export class Pages {
           'The client reconnected while a list was read. Read the list again from the start.',
         )
       }
-      const page = await requests.page(source.method, cursor, options)
+      const page = await requests
+        .page(source.method, cursor, options)
+        .catch((error) => emptyPage(error, source, cursor))
       generation = connection.generation
       const items: unknown = source.items(page)
       if (!Array.isArray(items)) throw invalidResult(source.method, source.member)
@@ -71,4 +73,15 @@ export class Pages {
       return isUsable
     })
   }
+}
+
+/** Many servers have a capability and lack one of its lists, most often `resources/templates/list`: they have nothing in it. */
+function emptyPage<M extends ListMethod, Item>(
+  error: unknown,
+  { method, withItems }: ListSource<M, Item>,
+  cursor: string | undefined,
+): ResultOf<M> {
+  const isMissing = error instanceof PeerError && error.rpcCode === ErrorCode.MethodNotFound
+  if (!isMissing || cursor !== undefined || method === 'tasks/list') throw error
+  return withItems({} as ResultOf<M>, [])
 }

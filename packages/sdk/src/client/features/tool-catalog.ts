@@ -69,12 +69,15 @@ export class ToolCatalog {
     )
   }
 
-  /** The HTTP headers of a call (2026-07-28 streamable-http, custom headers); undefined for an unknown tool. */
-  headersOf({ name, arguments: args }: CallToolParams): Record<string, string> | undefined {
+  /**
+   * The HTTP headers of a call (2026-07-28 streamable-http, custom headers); undefined for an unknown tool.
+   * @param isOptional Whether the revision does not require them. What cannot be sent in a header is then left out.
+   */
+  headersOf({ name, arguments: args }: CallToolParams, isOptional = false): Record<string, string> | undefined {
     const known = this.#known.get(name)
     if (!known) return undefined
-    known.mirrored ??= findMirroredArguments(known.tool.inputSchema)
-    return known.mirrored.length === 0 ? undefined : mirrorArguments(known.mirrored, args)
+    known.mirrored ??= mirroredOf(known.tool)
+    return known.mirrored.length === 0 ? undefined : mirrorArguments(known.mirrored, args, isOptional)
   }
 
   /** Whether the server says that repeating a call has no further effect. */
@@ -147,6 +150,11 @@ export class ToolCatalog {
 function describeSkipped(tool: string, [first, ...others]: SchemaError[]): string {
   const more = others.length > 0 ? ` (and ${others.length} more)` : ''
   return `Parts of the output schema of the tool "${tool}" are not checked: ${first?.message}${more}`
+}
+
+/** Only revisions that require the headers leave out a tool with invalid annotations. On others it has no headers. */
+function mirroredOf({ inputSchema }: Tool): readonly MirroredArgument[] {
+  return headerAnnotationProblem(inputSchema) === undefined ? findMirroredArguments(inputSchema) : []
 }
 
 function problemOf(tool: unknown): string | undefined {

@@ -52,9 +52,9 @@ export class Tools {
   constructor(options: ToolsOptions) {
     this.#options = options
     const { requester, cached, warn, compileJsonSchema } = options
-    const mirrorsArguments = () => this.#mirrorsArguments
-    this.#catalog = new ToolCatalog(warn, mirrorsArguments, compileJsonSchema)
-    this.#calls = new ToolCalls({ catalog: this.#catalog, requester, cached, mirrorsArguments })
+    const catalog = new ToolCatalog(warn, () => this.#mustMirror, compileJsonSchema)
+    this.#catalog = catalog
+    this.#calls = new ToolCalls({ catalog, requester, cached, mirroring: () => this.#mirroring })
   }
 
   list(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListToolsResult, Tool> {
@@ -155,10 +155,15 @@ export class Tools {
     this.#catalog.clear()
   }
 
-  /** Whether annotated arguments are repeated in HTTP headers. */
-  get #mirrorsArguments(): boolean {
+  /** Whether annotated arguments must be repeated in HTTP headers. */
+  get #mustMirror(): boolean {
     const { connection, requester } = this.#options
     return connection.transport?.readsHeaders === true && requester.revision?.mirrorsHeaders === true
+  }
+
+  /** How annotated arguments are repeated in HTTP headers. */
+  get #mirroring(): Mirroring {
+    return this.#mustMirror ? 'required' : this.#options.connection.transport?.mirrorsAlways ? 'optional' : 'none'
   }
 
   #record(name: string, startedAt: number, outcome: ToolCallRecord['outcome'], error?: unknown): void {
@@ -177,9 +182,12 @@ export interface ToolCallsOptions {
   readonly catalog: ToolCatalog
   readonly requester: Requester
   readonly cached: CachedRequests
-  /** Whether annotated arguments are repeated in HTTP headers. */
-  mirrorsArguments(): boolean
+  /** How annotated arguments are repeated in HTTP headers. */
+  mirroring(): Mirroring
 }
+
+/** `'optional'`: a call is sent without headers that cannot be made. */
+type Mirroring = 'required' | 'optional' | 'none'
 
 /** Limits how many pages are read to find one tool. */
 const maxToolPages = 1_000
@@ -193,13 +201,14 @@ export class ToolCalls {
   }
 
   async call(params: CallToolParams, options: CallOptions | undefined): Promise<CallToolResult> {
-    const { catalog, mirrorsArguments } = this.#options
-    const headers = mirrorsArguments() ? catalog.headersOf(params) : undefined
+    const { catalog } = this.#options
+    const mirroring = this.#options.mirroring()
+    const headers = mirroring === 'none' ? undefined : catalog.headersOf(params, mirroring === 'optional')
     try {
       return await this.#send(headers, params, options)
     } catch (error) {
       const isMismatch = error instanceof PeerError && error.rpcCode === ErrorCode.HeaderMismatch
-      if (!isMismatch || !mirrorsArguments()) throw error
+      if (!isMismatch || mirroring !== 'required') throw error
       // 2026-07-28 streamable-http, client behaviour: the tool may require other headers than when it was listed.
       await this.#readList(params.name)
       const fresh = catalog.headersOf(params)

@@ -1,3 +1,4 @@
+import type { Progress } from '../../jsonrpc/pending.ts'
 import type { ElicitResult, ElicitSchema } from '../../protocol/elicitation.ts'
 import type { Root } from '../../protocol/roots.ts'
 import type { CreateMessageParams, CreateMessageResult } from '../../protocol/sampling.ts'
@@ -9,6 +10,17 @@ export interface InputContext {
   readonly server: ServerIdentity
   /** Aborts when the server withdraws the request, or the call that it belongs to is cancelled. */
   readonly signal: AbortSignal
+  /**
+   * Reports progress to the server, so that it keeps waiting. Values must increase. Does nothing if the server did not request
+   * progress. On 2026-07-28 only servers report progress.
+   *
+   * @example
+   * sample: async (params, { progress }) => {
+   *   progress?.(1, { total: 3, message: 'Asking the model' })
+   *   return generate(params)
+   * }
+   */
+  readonly progress?: ((progress: number, details?: Omit<Progress, 'progress'>) => void) | undefined
   /** @internal The call that the server asks for, if it is known. */
   readonly origin?: unknown
 }

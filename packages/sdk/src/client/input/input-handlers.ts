@@ -24,7 +24,8 @@ const optionNames: ReadonlySet<string> = new Set(['tasks', 'samplesPerMinute'])
 /** Limits the fields of a form. Forms of 2025-06-18 have one field for each choice of a multi-select. */
 const maxFields = 2_000
 
-type InputHandler = (params: Params, context: InputContext) => Promise<ResultObject>
+/** Answers one kind of request. */
+export type InputHandler = (params: Params, context: InputContext) => Promise<ResultObject>
 
 /** Calls the handlers of the program, and checks what servers send and handlers return. */
 export class InputHandlers {

@@ -6,7 +6,7 @@ import type { RootList } from './handlers.ts'
 export function checkRoots(roots: RootList): Root[] {
   if (!Array.isArray(roots)) throw new McpError('invalid-argument', 'roots must be an array')
   return roots.map((root: Root | string) => {
-    const given = typeof root === 'string' ? { uri: root } : root
+    const given = typeof root === 'string' ? { uri: toUri(root) } : root
     const problem = rootProblem(given?.uri)
     if (problem === undefined) return given
     throw new McpError(
@@ -16,9 +16,16 @@ export function checkRoots(roots: RootList): Root[] {
   })
 }
 
+/** Folders can be given as absolute paths. */
+function toUri(root: string): string {
+  const isDrive = /^[a-z]:[\\/]/i.test(root)
+  if (!isDrive && !root.startsWith('/')) return root
+  const path = isDrive ? `/${root.replaceAll('\\', '/')}` : root
+  return `file://${path.replace(/[%?#]/g, encodeURIComponent).replaceAll(' ', '%20')}`
+}
+
 function rootProblem(uri: unknown): string | undefined {
-  if (typeof uri !== 'string' || !/^file:\/\//i.test(uri))
-    return 'is not a file:// URI. Create one with pathToFileURL().'
+  if (typeof uri !== 'string' || !/^file:\/\//i.test(uri)) return 'is neither an absolute path nor a file:// URI'
   // URL parsers remove tabs and line breaks, which could hide dot segments.
   if ([...uri].some((char) => char < ' ' || char === '\x7f')) return 'contains a control character'
   if (!URL.canParse(uri)) return 'is not a valid URI'

@@ -2,7 +2,7 @@ import type { KeyedInputRequest } from '../../era/client.ts'
 import { ClosedError, McpError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { inputRequestMethods, multiRoundTripMethods } from '../../protocol/input-check.ts'
-import { untilAborted } from '../../util/abort.ts'
+import { joinSignals, untilAborted } from '../../util/abort.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
 import { pause } from '../../util/scheduler.ts'
@@ -26,7 +26,7 @@ export async function driveRoundTrips<P extends object, R extends ResultObject>(
   first: R,
   roundTrips: RoundTrips<P, R>,
 ): Promise<R> {
-  const { method, params, maxRounds } = roundTrips
+  const { method, params, maxRounds, signal } = roundTrips
   let result = first
   for (let round = 1; result.resultType === 'input_required'; round++) {
     if (round > maxRounds) {
@@ -38,7 +38,7 @@ export async function driveRoundTrips<P extends object, R extends ResultObject>(
     const { inputRequests, requestState } = readInputRequired(method, result)
     const inputResponses = inputRequests && (await gather(roundTrips, inputRequests))
     // Without requests for input, the server only asks to be called again later.
-    if (!inputRequests) await pause(backoffMs(defaultBackoff, round - 1), { signal: roundTrips.signal })
+    if (!inputRequests) await pauseUntil(backoffMs(defaultBackoff, round - 1), signal)
     result = await roundTrips.call({
       ...params,
       ...(inputResponses && { inputResponses }),
@@ -46,6 +46,11 @@ export async function driveRoundTrips<P extends object, R extends ResultObject>(
     })
   }
   return result
+}
+
+async function pauseUntil(delayMs: number, stop: AbortSignal): Promise<void> {
+  const { signal, release } = joinSignals([stop])
+  await pause(delayMs, { signal }).finally(release)
 }
 
 function readInputRequired(
@@ -91,14 +96,17 @@ async function gather(
   requests: KeyedInputRequest[],
 ): Promise<JsonObject> {
   const failed = new AbortController()
-  const stop = AbortSignal.any([signal, failed.signal])
+  const { signal: stop, release } = joinSignals([signal, failed.signal])
   const responses: JsonObject = {}
   const all = Promise.all(requests.map(async (request) => define(responses, request.key, await answer(request, stop))))
   try {
-    await unlessAborted(all, signal)
+    // Not `signal`, which may be that of the client: Node warns about many listeners on one signal.
+    await unlessAborted(all, stop)
   } catch (error) {
     failed.abort(error)
     throw error
+  } finally {
+    release()
   }
   return responses
 }

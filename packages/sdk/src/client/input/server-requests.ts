@@ -1,4 +1,5 @@
 import { methodNotFound } from '../../era/method-errors.ts'
+import { ProgressSender } from '../../era/progress.ts'
 import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
@@ -10,7 +11,7 @@ import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { ClientSideTasks, type ClientSideTasksOptions } from '../tasks/client-side-tasks.ts'
 import type { ServerIdentity } from './handlers.ts'
-import type { InputHandlers } from './input-handlers.ts'
+import type { InputHandler, InputHandlers } from './input-handlers.ts'
 
 /** Handles a request of the server; the result is sent as the response. */
 export type ClientRequestHandler = (params: Params, request: IncomingRequest) => unknown
@@ -51,7 +52,7 @@ export class ServerRequestHandler {
     this.#options = options
     const { inputHandlers, tasks } = options
     for (const [method, answer] of inputHandlers.methods) {
-      this.#handlers.set(method, (params, { signal }) => answer(params, { signal, server: options.server() }))
+      this.#handlers.set(method, (params, request) => this.#answerWithProgress(answer, params, request))
     }
     if (!tasks) return
     this.#clientSideTasks = new ClientSideTasks(tasks === true ? {} : tasks, inputHandlers.capabilities, {
@@ -61,6 +62,21 @@ export class ServerRequestHandler {
     for (const [method, answer] of this.#clientSideTasks.methods) {
       this.#handlers.set(method, (params, { signal }) => answer(params, signal))
     }
+  }
+
+  /** Handlers can report progress, so that the server does not give up while a user or a model takes long. */
+  async #answerWithProgress(answer: InputHandler, params: Params, request: IncomingRequest): Promise<ResultObject> {
+    const { signal, exchange } = request
+    const revision = this.#options.revision()
+    const token = exchange && isObject(params._meta) ? params._meta.progressToken : undefined
+    const sender = token !== undefined && revision ? new ProgressSender(exchange!, revision, token) : undefined
+    const result = await answer(params, {
+      signal,
+      server: this.#options.server(),
+      progress: (progress, details) => sender?.send({ progress, ...details }),
+    })
+    sender?.flush()
+    return result
   }
 
   setHandler(method: string, handler: ClientRequestHandler): void {

@@ -6,6 +6,7 @@ import { type Deferred, deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'
 import { random } from '../../util/random.ts'
 import { pause } from '../../util/scheduler.ts'
+import { isTransientStatus } from '../../util/transient-status.ts'
 import type { EarlyOutcome, PolledTask, TaskDialect } from './dialect.ts'
 import { isFinal, readTask, type TaskSnapshot, type TaskUpdate, unknownSnapshot } from './snapshot.ts'
 
@@ -282,11 +283,7 @@ function isTemporaryFailure(error: unknown): boolean {
 /** The response was lost, or the server was too busy to handle the request. */
 export function isLost(error: unknown): boolean {
   if (error instanceof PeerError) return isObject(error.data) && error.data.error === 'rate_limited'
-  if (error instanceof HttpError) return error.outcome !== 'refused' || isBusy(error.status ?? 0)
+  if (error instanceof HttpError) return error.outcome !== 'refused' || isTransientStatus(error.status ?? 0)
   if (error instanceof ClosedError || error instanceof TimeoutError) return true
   return error instanceof McpError && error.code === 'session-renewed'
-}
-
-function isBusy(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408
 }
