@@ -93,6 +93,12 @@ export function describeOutput(stderr: string | undefined, stdout: string | unde
   return `${stray}${errors ? `${stray ? '\n' : '. '}The end of its stderr:\n${errors}` : ''}`
 }
 
+/** An error message without the output of a server process, which may contain secrets, or orders to a model. */
+export function withoutOutput(message: string): string {
+  const start = message.search(/\.? ?(?:It printed text to stdout|The end of its stderr)/)
+  return start < 0 ? message : `${message.slice(0, start).trimEnd()}.`
+}
+
 /** The client and the server have no protocol revision in common. */
 export class RevisionError extends McpError {
   override name = 'RevisionError'

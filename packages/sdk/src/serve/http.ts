@@ -7,6 +7,8 @@ import { checkResource } from '../transport/http/server/authorized-call.ts'
 import { type HttpMetrics, HttpRequestHandler } from '../transport/http/server/handler.ts'
 import { NodeCall } from '../transport/http/server/node.ts'
 import type { HttpOptions } from '../transport/http/server/options.ts'
+import { hintAtCrashes } from '../util/crash-hint.ts'
+import { endOnSignal } from '../util/process-end.ts'
 import { scheduler } from '../util/scheduler.ts'
 import { HttpConnections } from './http-connections.ts'
 import { endpointOf } from './http-handler.ts'
@@ -111,13 +113,14 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   http.on('clientError', respondToClientError)
   const connections = new HttpConnections(http)
   await listen(http, port, host)
+  hintAtCrashes()
   let closing: Promise<void> | undefined
   const close = (defaultMs = 0) => {
     const delayMs = shutdownDelayMs ?? defaultMs
     closing ??= shutDown({ http, connections, handler, inspector, state, delayMs, graceMs })
     return closing
   }
-  const removeSignalHandlers = exit ? closeOnSignal(close) : () => {}
+  const removeSignalHandlers = exit ? endOnSignal({ drain: (signal) => close(delayAfter(signal)) }) : () => {}
   const { port: actual } = http.address() as AddressInfo
   const name = isWildcardAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
   const url = `http://${name}:${actual}${path}`
@@ -240,17 +243,9 @@ async function waitForClients({ size }: HttpConnections, delayMs: number): Promi
   if (delayMs > 0 && size > 0) await new Promise((resolve) => scheduler.setTimeout(resolve, delayMs))
 }
 
-/** Returns a function that removes the signal handlers. */
-function closeOnSignal(close: (defaultMs?: number) => Promise<void>): () => void {
-  const end = (delayMs: number) => void close(delayMs).then(() => process.exit(0))
-  const onTerminate = () => end(defaultDelayMs)
-  const onInterrupt = () => end(0)
-  process.once('SIGTERM', onTerminate)
-  process.once('SIGINT', onInterrupt)
-  return () => {
-    process.off('SIGTERM', onTerminate)
-    process.off('SIGINT', onInterrupt)
-  }
+/** A load balancer sends SIGTERM and needs time to notice. A person who presses Ctrl-C does not wait. */
+function delayAfter(signal: NodeJS.Signals | undefined): number {
+  return signal === 'SIGTERM' ? defaultDelayMs : 0
 }
 
 function checkPath(name: string, path: string): void {

@@ -2,6 +2,8 @@ import type { Link } from '../jsonrpc/link.ts'
 import type { McpServer } from '../server/mcp-server.ts'
 import type { Server } from '../server/server.ts'
 import { type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
+import { hintAtCrashes } from '../util/crash-hint.ts'
+import { endOnSignal, endProcess } from '../util/process-end.ts'
 import { scheduler } from '../util/scheduler.ts'
 
 /** Options of `serveStdio()`. */
@@ -21,19 +23,28 @@ export interface ServeStdioOptions extends StdioServerOptions {
  */
 export async function serveStdio(server: McpServer | Server, options: ServeStdioOptions = {}): Promise<Link> {
   const { exit = true, ...transportOptions } = options
+  hintAtCrashes()
   const transport = new StdioServerTransport(transportOptions)
   const link = await server.connect(transport)
   if (!options.stdin && process.stdin.isTTY) printHint('server' in server ? server.server : server)
   if (!exit) return link
-  const stop = () => void link.close()
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
-  const closed = transport.onclose
-  transport.onclose = (detail) => {
-    closed?.(detail)
-    // Not immediately: aborted handlers clean up first, and tasks are released to other workers.
-    scheduler.setImmediate(() => void server.close().finally(() => process.exit()))
-  }
+  const closed = new Promise<void>((resolve) => {
+    const onclose = transport.onclose
+    transport.onclose = (detail) => {
+      onclose?.(detail)
+      resolve()
+    }
+  })
+  endOnSignal({
+    drain: async () => {
+      await link.close()
+      await closed
+      // Aborted handlers clean up first, and tasks are released to other workers.
+      await new Promise((resolve) => scheduler.setImmediate(resolve))
+    },
+    close: () => server.close(),
+  })
+  void closed.then(() => endProcess())
   return link
 }
 

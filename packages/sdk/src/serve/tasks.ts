@@ -1,4 +1,5 @@
 import type { McpServer } from '../server/mcp-server.ts'
+import { endOnSignal } from '../util/process-end.ts'
 import { scheduler } from '../util/scheduler.ts'
 
 /** Options of `serveTasks()`. */
@@ -30,13 +31,11 @@ export async function serveTasks(server: McpServer, { exit = true }: ServeTasksO
   const release = server.server.hold()
   // The timers of tasks do not keep the process alive, so this one does.
   const timer = scheduler.setInterval(() => {}, 2 ** 30)
-  const stop = () => void close().then(() => process.exit(0))
-  const signals = exit ? (['SIGTERM', 'SIGINT'] as const) : []
-  for (const signal of signals) process.once(signal, stop)
   const close = async () => {
-    for (const signal of signals) process.off(signal, stop)
+    removePart()
     await release()
     scheduler.clearInterval(timer)
   }
+  const removePart = exit ? endOnSignal({ drain: close }) : () => {}
   return { close, [Symbol.asyncDispose]: close }
 }

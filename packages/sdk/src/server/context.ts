@@ -1,4 +1,5 @@
 import type { Call, TaskControl } from '../era/call.ts'
+import { ProgressSender } from '../era/progress.ts'
 import { Exchange } from '../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
@@ -27,7 +28,6 @@ import {
   type UrlOptions,
 } from './input.ts'
 import { createLog, type Log, type LogFilter } from './log.ts'
-import { ProgressSender } from './progress.ts'
 
 /** What a handler can do with its caller. */
 export type Ability = Askable | 'progress' | 'log'

@@ -34,7 +34,9 @@ export interface MethodEntry {
   /** Returns false while the capability of the method is not declared. The method then does not exist. */
   readonly isOffered?: () => boolean
   /** Returns the problem with headers that mirror params, if there is one. */
-  readonly headersProblem?: ((params: Params, headers: HeaderReader) => string | undefined) | undefined
+  readonly headersProblem?:
+    | ((params: Params, headers: HeaderReader, required: boolean) => string | undefined)
+    | undefined
   /** Returns a key if the result depends only on the params and the registered features, so that its text can be cached. */
   readonly cacheKey?: ((params: Params) => string | undefined) | undefined
   /** The rate limit of each caller. */
@@ -88,6 +90,8 @@ export class Dispatch {
   fallback: MethodEntry | undefined
   /** Converts what handlers throw. */
   mapError: ((error: unknown) => unknown) | undefined
+  /** Whether a request that describes its sender belongs to the handshake era all the same. */
+  handshakeOnly: (() => boolean) | undefined
 
   constructor(eras: Readonly<Record<EraName, ServerEra>>, onError: (error: unknown) => void) {
     this.#eras = eras
@@ -132,7 +136,7 @@ export class Dispatch {
 
   #route(exchange: Exchange): Reply | PromiseLike<Reply> | undefined {
     const { method, params = noParams } = exchange.request
-    const era = this.#eras[eraOf(exchange.request, requestStreamOf(exchange)?.era)]
+    const era = this.#eraOf(exchange)
     const eraMethod = era.methods.get(method)
     if (eraMethod && !this.#isReplaced(method)) return this.#runEraMethod(eraMethod, exchange, era, params)
     const caller = era.identify(exchange)
@@ -145,6 +149,12 @@ export class Dispatch {
     const key = this.middleware.length === 0 ? entry.cacheKey?.(params) : undefined
     if (key === undefined) return this.#run(entry, exchange, era, caller, params)
     return this.#cached(`${caller.revision} ${key}`, () => this.#run(entry, exchange, era, caller, params))
+  }
+
+  #eraOf(exchange: Exchange): ServerEra {
+    const known = requestStreamOf(exchange)?.era
+    const name = eraOf(exchange.request, known)
+    return this.#eras[name !== known && name === 'stateless' && this.handshakeOnly?.() ? 'handshake' : name]
   }
 
   /** Runs a method for the server that this one is mounted in, with the middleware of this server. */
@@ -247,8 +257,7 @@ export class Dispatch {
     const error = this.mapError ? this.mapError(thrown) : thrown
     if (error instanceof Unsendable) return exchange.fail(this.unsendable(exchange.request, error.result, error.cause))
     if (error instanceof ProtocolError) {
-      const era = this.#eras[eraOf(exchange.request, requestStreamOf(exchange)?.era)]
-      return exchange.fail(era.toError(error, exchange))
+      return exchange.fail(this.#eraOf(exchange).toError(error, exchange))
     }
     exchange.fail(this.errorOf(error))
   }
@@ -286,7 +295,7 @@ function checkHeaders(
   exchange: Exchange,
 ): void {
   const { request } = requestStreamOf(exchange) ?? {}
-  const problem = request && headersProblem(params, request)
+  const problem = request && headersProblem(params, request, true)
   if (problem !== undefined) throw new ProtocolError(ErrorCode.HeaderMismatch, problem)
 }
 

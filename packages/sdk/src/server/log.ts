@@ -1,10 +1,10 @@
 import type { Call } from '../era/call.ts'
+import { warnLate } from '../era/warn-late.ts'
 import { isAtLeast, type LoggingLevel, type LoggingMessageParams } from '../protocol/logging.ts'
 import { clock } from '../util/clock.ts'
 import { TokenBucket } from '../util/token-bucket.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { Context } from './context.ts'
-import { warnLate } from './warn-late.ts'
 
 /** Log messages beyond this rate are dropped (2025-11-25 logging, rate limiting). */
 const burst = 200

@@ -99,6 +99,7 @@ export class McpServer {
     }
     this.server.setDeclared(() => this.#declared())
     this.server.setResourceScopes((uri) => resources.requiredScopesOf(uri))
+    this.server.setRepeatable((params) => this.features.tools.isRepeatable(params))
     this.#setMethods()
     if (options.tasks) this.server.useTasks(options.tasks, (params) => this.features.tools.taskConfig(params))
   }
@@ -267,7 +268,7 @@ export class McpServer {
     this.server.setMethod('tools/call', {
       handler: (params, ctx) => tools.call(params, ctx),
       isOffered: () => this.#offers('tools'),
-      headersProblem: (params, headers) => tools.headersProblem(params, headers),
+      headersProblem: (params, headers, required) => tools.headersProblem(params, headers, required),
       asTask: this.#options.tasks && ((serving) => this.#options.tasks!.take(serving)),
     })
     serve(

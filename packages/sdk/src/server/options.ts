@@ -6,11 +6,12 @@ import type { Cancellation } from '../jsonrpc/receiver.ts'
 import { type CacheHints, cacheHintsProblem } from '../protocol/caching.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { RevisionId } from '../protocol/revision.ts'
-import { MemoryUsedStates, type UsedStates } from '../replay/sealed-states.ts'
+import { MemoryClaims, type StateClaims, StoredClaims, type UsedStates } from '../replay/used-states.ts'
 import type { Secret } from '../util/sealer.ts'
 import type { ServerLimits } from './call-limits.ts'
+import type { Context } from './context.ts'
 import type { LogFilter } from './log.ts'
-import { checkStateKey } from './state-handles.ts'
+import { checkStateKey, processStateKey } from './state-handles.ts'
 
 /** Options of a server. */
 export interface ServerOptions {
@@ -20,6 +21,11 @@ export interface ServerOptions {
   capabilities?: ServerCapabilities | undefined
   /** The protocol revisions to serve. Default: all. */
   revisions?: readonly RevisionId[] | undefined
+  /**
+   * `as-is`: clients of 2024-11-05 to 2025-11-25 get what handlers return, and every method, even if their revision does not have
+   * it. For compatibility layers whose original does the same. Default `adapted`: to the revision of the client.
+   */
+  results?: 'adapted' | 'as-is' | undefined
   /** Called with internal errors, which are not sent to clients. Default: logs them to stderr. */
   onError?: ((error: unknown) => void) | undefined
   /**
@@ -54,6 +60,15 @@ export interface ServerOptions {
    * client send `initialize` again. Default `strict`: refuses both, as the protocol requires.
    */
   lifecycle?: 'strict' | 'lenient' | undefined
+  /**
+   * @internal Whether only revisions with a handshake are served at the moment. Called with each request: if it returns true, a
+   * request that describes its sender is treated like any other of the handshake era. `createMcpHandler` does not ask.
+   */
+  handshakeOnly?: (() => boolean) | undefined
+  /**
+   * @internal Called with the resources that a client of 2026-07-28 wants to listen to. Returns those that it may. Default: all.
+   */
+  acceptSubscriptions?: ((uris: readonly string[], ctx: Context) => Promise<string[]>) | undefined
   /** Called when a client has sent `notifications/initialized`. Revisions without a handshake do not have it. */
   onInitialized?: ((link: Link) => void) | undefined
   /** Called when the connection or session of a client has ended. */
@@ -78,7 +93,9 @@ export interface QuestionOptions {
   maxStateBytes?: number | undefined
   /**
    * Accept each request state only once, so that a client cannot replay it. `true` remembers used states in this process; pass
-   * a shared implementation for a cluster. Default: a state can be used until it expires.
+   * a shared implementation for a cluster. `false`: a state can be used until it expires. Default: calls of tools that are
+   * neither read-only nor idempotent by their annotations can use a state once, unless `stateKey` or `stateKeys` is set:
+   * another process may then have the same key, and this one does not know what was used there.
    */
   singleUse?: boolean | UsedStates | undefined
 }
@@ -92,13 +109,31 @@ export function toStateKeys({ stateKey, stateKeys }: ServerOptions): readonly Se
 }
 
 /** Applies the defaults of `questions`. */
-export function toQuestionLimits(options: QuestionOptions = {}): QuestionLimits {
-  const { maxRounds = 32, timeoutMs = 600_000, stateTtlMs = 900_000, maxStateBytes = 262_144, singleUse } = options
+export function toQuestionLimits(server: ServerOptions): QuestionLimits {
+  const {
+    maxRounds = 32,
+    timeoutMs = 600_000,
+    stateTtlMs = 900_000,
+    maxStateBytes = 262_144,
+    singleUse,
+  } = server.questions ?? {}
   for (const [name, value] of Object.entries({ maxRounds, stateTtlMs, maxStateBytes })) {
     if (!(value > 0)) throw new TypeError(`questions.${name} must be greater than 0`)
   }
-  const usedStates = singleUse === true ? new MemoryUsedStates() : singleUse || undefined
-  return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, usedStates }
+  return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, claims: toClaims(server), claimsAll: !!singleUse }
+}
+
+/** For servers with `processStateKey`: each of them can get a state that another one has issued. */
+let processClaims: StateClaims | undefined
+
+function toClaims({ questions, stateKey, stateKeys }: ServerOptions): StateClaims | undefined {
+  const { singleUse = stateKeys === undefined && (stateKey === undefined || stateKey === processStateKey) } =
+    questions ?? {}
+  if (typeof singleUse === 'object') return new StoredClaims(singleUse)
+  if (!singleUse) return undefined
+  if (stateKey !== processStateKey) return new MemoryClaims()
+  processClaims ??= new MemoryClaims()
+  return processClaims
 }
 
 /** Applies the defaults of `cacheByMethod`. */

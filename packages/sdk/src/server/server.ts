@@ -26,7 +26,7 @@ import { Sealer } from '../util/sealer.ts'
 import type { TokenBucket } from '../util/token-bucket.ts'
 import { createCallLimits } from './call-limits.ts'
 import { ClientPings } from './client-pings.ts'
-import type { Context } from './context.ts'
+import { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
 import { createLogBucket, takeLog } from './log.ts'
 import { checkCacheByMethod, type ServerOptions, toQuestionLimits, toStateKeys } from './options.ts'
@@ -57,6 +57,8 @@ export class Server {
   readonly #pings: ClientPings | undefined
   readonly #tasks = new ServerTasks((error) => this.reportError(error))
   #logBucket: TokenBucket | undefined
+  /** For messages to one session: a session with many must not use up those of the others. */
+  readonly #sessionLogs = new WeakMap<Link, TokenBucket>()
   #endpoint: Endpoint | undefined
   /** Cached until the next registration, because every request without a session needs them. */
   #capabilities: ServerCapabilities | undefined
@@ -76,15 +78,17 @@ export class Server {
     this.#definition = {
       info,
       instructions: options.instructions,
-      revisions: chooseRevisions(options.revisions),
+      revisions: chooseRevisions(options.revisions, options.results),
       changes: new Changes(options.listChangedDelayMs ?? 10),
       subscribedUris: new SubscribedUris(),
+      acceptUris: undefined,
       cacheHintsOf: checkCacheByMethod(options),
       isLenient: options.lifecycle === 'lenient',
       sealer: new Sealer(toStateKeys(options)),
-      questions: toQuestionLimits(options.questions),
+      questions: toQuestionLimits(options),
       tasks: undefined,
       requiredScopesOf: () => undefined,
+      isRepeatable: () => false,
       capabilities: () => {
         this.#capabilities ??= this.getCapabilities()
         return this.#capabilities
@@ -92,11 +96,18 @@ export class Server {
     }
     warnIfDeprecated(this.#definition.revisions, { logging: options.capabilities?.logging })
     this.#handshake = new HandshakeServer(this.#definition)
-    const eras = { handshake: this.#handshake, stateless: new StatelessServer(this.#definition) }
+    const stateless = new StatelessServer(this.#definition)
+    const eras = { handshake: this.#handshake, stateless }
+    const { acceptSubscriptions, filterLog } = options
+    this.#definition.acceptUris =
+      acceptSubscriptions &&
+      ((uris, exchange, caller) =>
+        acceptSubscriptions(uris, new Context(exchange, caller, stateless.converse(exchange, caller), filterLog)))
     const each: ServerEra[] = Object.values(eras)
     this.#dispatch = new Dispatch(eras, (error) => this.reportError(error))
     this.#dispatch.filterLog = options.filterLog
     this.#dispatch.mapError = options.mapError
+    this.#dispatch.handshakeOnly = options.handshakeOnly
     this.#receiver = {
       methods: controlMethods,
       request: (exchange) => this.#dispatch.answer(exchange),
@@ -153,8 +164,10 @@ export class Server {
 
   /** @internal Sends a log message that belongs to no request to one session. */
   sendLogTo(link: unknown, message: LoggingMessageParams): void {
-    this.#logBucket ??= createLogBucket()
-    if (!takeLog(this.#logBucket) || !(link instanceof Link)) return
+    if (!(link instanceof Link)) return
+    const bucket = this.#sessionLogs.get(link) ?? createLogBucket()
+    this.#sessionLogs.set(link, bucket)
+    if (!takeLog(bucket)) return
     const { filterLog } = this.#options
     const allowed = filterLog ? filterLog(message, undefined) : message
     if (allowed) this.#handshake.log(link, allowed)
@@ -176,13 +189,17 @@ export class Server {
       revisions: this.#definition.revisions,
       attach: (transport) => this.#attach(transport),
       revisionOf: (link): RevisionFacts | undefined => this.#handshake.revisionOf(link as Link),
+      handshakeOnly: () => this.#options.handshakeOnly?.() ?? false,
+      headersProblem: (method, ...call) => this.#dispatch.methods.get(method)?.headersProblem?.(...call),
       reportError: (error) => this.reportError(error),
       hold: () => this.hold(),
       saveSession: (link, message) => this.#handshake.save(link as Link, message),
-      restoreSession: (link, state) => this.#handshake.restore(link as Link, state),
+      beginChange: (link, message) => this.#handshake.beginChange(link as Link, message),
+      restoreSession: (link, state, recent) =>
+        this.#handshake.restore(link as Link, state, recent as Change[] | undefined),
       tellSession: (link, change) => this.#handshake.notifyChange(link as Link, change as Change | undefined),
       changes: {
-        on: (listener) => this.changes.on(listener),
+        on: (listener) => this.changes.on((change) => listener(change, 'audience' in change)),
         tell: (change) => this.changes.emit(change as Change),
       },
     }
@@ -366,6 +383,11 @@ export class Server {
   /** @internal Sets which scopes a caller needs to subscribe to a URI and to receive its updates. */
   setResourceScopes(requiredScopesOf: Definition['requiredScopesOf']): void {
     this.#definition.requiredScopesOf = requiredScopesOf
+  }
+
+  /** @internal Sets which tool calls can be repeated without a second effect. */
+  setRepeatable(isRepeatable: Definition['isRepeatable']): void {
+    this.#definition.isRepeatable = isRepeatable
   }
 
   /** @internal */

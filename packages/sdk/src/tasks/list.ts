@@ -1,5 +1,6 @@
-import { principalOf } from '../era/access.ts'
+import { isIndistinct, principalOf } from '../era/access.ts'
 import type { Call } from '../era/call.ts'
+import { methodNotFound } from '../era/method-errors.ts'
 import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
@@ -19,7 +20,8 @@ export async function listTasks(
 ): Promise<ResultObject> {
   let after = cursor === undefined ? undefined : parseCursor(cursor as string)
   const listedFor = listOf(ctx.call)
-  if (listedFor === null) return { tasks: [] }
+  // Such callers were told that there is no list: a task that `tasks/get` finds would have to be in it.
+  if (listedFor === null) throw methodNotFound('tasks/list')
   const found: ListedTask[] = []
   for (;;) {
     const page = await repository.list(listedFor, after, pageSize)
@@ -39,11 +41,9 @@ export async function listTasks(
  * list of its own. Over HTTP without sessions they cannot be told apart, so the result is null.
  */
 export function listOf(call: Pick<Call, 'link' | 'stream'>): string | null {
+  if (isIndistinct(call)) return null
   const principal = principalOf(call)
-  if (principal !== undefined) return ownerOf(principal)
-  const { sessionId } = call.link.transport
-  if (call.stream?.request && sessionId === undefined) return null
-  return `s:${sessionId ?? ''}`
+  return principal === undefined ? `s:${call.link.transport.sessionId ?? ''}` : ownerOf(principal)
 }
 
 function toCursor({ createdAt, id }: ListedTask): string {

@@ -52,6 +52,7 @@ class Tasks implements TaskRuntime {
   #server: TaskServer | undefined
   #runner: TaskRunner | undefined
   #retry: Timer | undefined
+  #isStopped = false
   readonly methods: Readonly<Record<string, RequestHandler>>
   readonly feed: TaskFeed
 
@@ -91,9 +92,12 @@ class Tasks implements TaskRuntime {
   /** If the store is unavailable, tries again until it succeeds or `stop()` is called. */
   async start(): Promise<void> {
     scheduler.clearTimeout(this.#retry)
+    this.#isStopped = false
     try {
       await this.#startOnce()
     } catch (error) {
+      // The store may be closed as soon as the server is.
+      if (this.#isStopped) return
       this.#retry = scheduler.setTimeout(
         () => void this.start().catch((again) => this.#server?.reportError(again)),
         retryMs,
@@ -107,10 +111,12 @@ class Tasks implements TaskRuntime {
     await this.#watchers.start(
       (id) => void this.#runner?.changed(id).catch((error) => this.#server?.reportError(error)),
     )
-    await this.#runner?.start()
+    if (this.#isStopped) await this.#watchers.stop()
+    else await this.#runner?.start()
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true
     scheduler.clearTimeout(this.#retry)
     await this.#runner?.stop()
     await this.#watchers.stop()

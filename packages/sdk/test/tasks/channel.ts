@@ -1,11 +1,11 @@
 import type { RevisionId } from 'tenon'
 import type { McpServer } from 'tenon/server'
-import { OfficialSchema, ScriptedClient } from 'tenon/testing'
+import { type OfficialSchema, ScriptedClient } from 'tenon/testing'
 import * as z from 'zod'
 import { type Answer, overHttp } from '../kit/http-client.ts'
 import { Peer } from '../kit/http-peer.ts'
 import type { Message } from '../kit/message.ts'
-import { schemas } from '../kit/official-schemas.ts'
+import { officialSchema } from '../kit/official-schemas.ts'
 
 type Body = Record<string, unknown>
 
@@ -108,7 +108,7 @@ class Heard {
 
   constructor(revision: RevisionId) {
     this.#revision = revision
-    this.#schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision)
+    this.#schema = officialSchema(revision)
   }
 
   hear(from: 'client' | 'server', message: Message): void {

@@ -17,6 +17,7 @@ import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
 import { gate } from '../kit/gate.ts'
 import { handshakeRevisions } from '../kit/revisions.ts'
+import { movableTimers } from '../kit/time.ts'
 import { heard, type Said, said } from '../kit/transcript.ts'
 import { accept, extensionId, labServer, legacy, modern } from './client-support.ts'
 
@@ -224,11 +225,18 @@ describe('cancelling and timeouts', () => {
   })
 
   eachDialect('the time of the user does not count towards the timeout', async (wire) => {
-    const elicit = () => new Promise<ReturnType<typeof accept>>((resolve) => setTimeout(() => resolve(accept()), 400))
+    const timers = movableTimers()
+    let asked = 0
+    const elicit = async () => {
+      asked++
+      await timers.advance(90_000)
+      return accept()
+    }
     await using pair = await wire.connect(labServer().lab, { handlers: { elicit } })
     const task = wire.revision.id === legacy ? { task: {} } : {}
-    const call = pair.client.callTool({ name: 'steps', arguments: { name: 'Ann' }, ...task }, { timeoutMs: 300 })
+    const call = pair.client.callTool({ name: 'steps', arguments: { name: 'Ann' }, ...task }, { timeoutMs: 60_000 })
     expect((await call).text).toBe('Ann accept true')
+    expect(asked).toBe(1)
   })
 
   eachDialect('closing the client ends the call', async (wire) => {
@@ -395,6 +403,27 @@ describe('a client over HTTP', () => {
       expect(failures).toBeLessThan(0)
     }
   })
+
+  it.each([legacy, modern] as const)(
+    'fails when the server does not support polling, without repeating it (%s)',
+    async (revision) => {
+      const { lab } = labServer()
+      await using http = await serveHttp(lab, { port: 0, exit: false })
+      let polls = 0
+      const unsupported: typeof fetch = (url, init) => {
+        if (init?.method === 'GET') return Promise.resolve(new Response(null, { status: 405 }))
+        const body = String(init?.body)
+        if (body.includes('"subscriptions/listen"')) return Promise.reject(new TypeError('fetch failed'))
+        if (!/"tasks\/(get|result)"/.test(body)) return fetch(url, init)
+        polls++
+        return Promise.resolve(new Response(null, { status: 501 }))
+      }
+      await using client = await connect(http.url, { revision, fetch: unsupported as never })
+      const task = await client.callToolAsTask('wait')
+      await expect(task.result()).rejects.toThrow(/HTTP 501/)
+      expect(polls).toBe(1)
+    },
+  )
 
   it('continues in a new session when the server drops the old one', async () => {
     const { lab, release } = labServer()

@@ -1,7 +1,7 @@
 import type { AuthInfo } from 'tenon/auth/server'
 import { createMcpHandler, McpServer } from 'tenon/server'
 import { MemoryTaskStore, tasks } from 'tenon/tasks'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 type Body = Record<string, unknown>
 
@@ -130,9 +130,9 @@ describe('a task of an authenticated user', () => {
     const { store, as, close } = place()
     const { body } = await as(auth)('tools/call', { name: 'whoami' })
     const { taskId } = body.result as { taskId: string }
-    await vi.waitFor(async () => {
-      expect((await as(auth)('tasks/get', { taskId })).body.result).toMatchObject({ status: 'completed' })
-    })
+    await expect
+      .poll(async () => (await as(auth)('tasks/get', { taskId })).body.result)
+      .toMatchObject({ status: 'completed' })
     const kept = JSON.stringify([await store.get(taskId), await store.notes(taskId)])
     const { iss, sub, user, userId } = auth as Record<string, unknown>
     const { result } = (await as(auth)('tasks/get', { taskId })).body as { result: { result: Body } }

@@ -150,7 +150,7 @@ describe('a task of another caller', () => {
     expect((await other!.state(id)).taskId).toBe(id)
   })
 
-  it('that is anonymous is not listed without sessions [TASK-049] [TASK-050]', async () => {
+  it('that is anonymous has no list without sessions, and none is declared [TASK-040] [TASK-049] [TASK-050]', async () => {
     await using world = new World(legacy, 'memory', 'http')
     const server = await world.serve(tools)
     const url = await world.url(server, { sessions: false })
@@ -164,11 +164,15 @@ describe('a task of another caller', () => {
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       })
-      return (await response.json()) as { result: Body }
+      return (await response.json()) as { result: Body; error?: Body }
     }
+    const clientInfo = { name: 'c', version: '1' }
+    const opened = await call('initialize', { protocolVersion: legacy, capabilities: {}, clientInfo })
+    const { tasks: declared } = opened.result.capabilities as { tasks: Body }
+    expect(declared).toEqual({ cancel: {}, requests: { tools: { call: {} } } })
     const created = await call('tools/call', { name: 'quick', task: {} })
     expect(created.result).toHaveProperty('task.taskId')
-    expect((await call('tasks/list', {})).result.tasks).toEqual([])
+    expect((await call('tasks/list', {})).error).toMatchObject({ code: -32601 })
   })
 })
 

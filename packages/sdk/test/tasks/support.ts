@@ -5,7 +5,8 @@ import { McpServer, type McpServerOptions, type ServeHttpOptions } from 'tenon/s
 import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { MemoryTaskStore, type TaskEvent, type TaskStore, type TasksOptions, tasks } from 'tenon/tasks'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { atFileEnd } from '../kit/file-end.ts'
 import { hasRedis, RedisServer } from '../kit/redis-server.ts'
 import { serve } from '../kit/serve-http.ts'
 
@@ -79,10 +80,6 @@ export function everyDialect(title: string, body: (world: World) => Promise<void
 let redis: Promise<RedisServer> | undefined
 let folder: string | undefined
 let count = 0
-afterAll(async () => {
-  await (await redis)?.close()
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
-})
 
 /** Servers that share one store, and their clients. Disposing it closes everything. */
 export class World {
@@ -158,14 +155,34 @@ export class World {
   }
 
   get #file(): string {
-    folder ??= mkdtempSync(join(tmpdir(), 'tenon-tasks-'))
+    folder ??= createFolder()
     return join(folder, `${this.#name}.db`)
   }
 
   async #openRedis() {
-    redis ??= RedisServer.start()
+    redis ??= startRedis()
     return redisStore({ url: (await redis).url, prefix: this.#name })
   }
+}
+
+/** Until the end of the test file. */
+function createFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'tenon-tasks-'))
+  atFileEnd(() => {
+    folder = undefined
+    rmSync(path, { recursive: true, force: true })
+  })
+  return path
+}
+
+/** Until the end of the test file. */
+function startRedis(): Promise<RedisServer> {
+  const starting = RedisServer.start()
+  atFileEnd(async () => {
+    redis = undefined
+    await (await starting).close()
+  })
+  return starting
 }
 
 /** Records task events and waits for them. */

@@ -10,6 +10,7 @@ import type { Outcome } from '../../replay/conversation.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { SchemaLike, StandardResult } from '../../schema/standard.ts'
 import type { UserSchema } from '../../schema/user-schema.ts'
+import { lastTool } from '../../util/crash-hint.ts'
 import { chain, isThenable, toPromise } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
@@ -116,13 +117,23 @@ export class Tools {
     return mount?.server.features.tools.taskConfig({ ...params, name: mount.name })
   }
 
-  /** Returns the problem with headers that mirror arguments of the call, if there is one. */
-  headersProblem(params: Params, headers: HeaderReader): string | undefined {
+  /** Returns whether the author says that a call can be repeated without a second effect. */
+  isRepeatable(params: Params): boolean {
     const name = params.name as string
     const entry = this.#entries.get(name)
-    if (entry) return mirroredArgumentsProblem(entry.mirrored, params.arguments, headers)
+    if (entry)
+      return entry.config.annotations?.readOnlyHint === true || entry.config.annotations?.idempotentHint === true
     const mount = findMount(this.#server.mounts, name, hasTool)
-    return mount?.server.features.tools.headersProblem({ ...params, name: mount.name }, headers)
+    return mount?.server.features.tools.isRepeatable({ ...params, name: mount.name }) ?? false
+  }
+
+  /** Returns the problem with headers that mirror arguments of the call, if there is one. */
+  headersProblem(params: Params, headers: HeaderReader, required: boolean): string | undefined {
+    const name = params.name as string
+    const entry = this.#entries.get(name)
+    if (entry) return mirroredArgumentsProblem(entry.mirrored, params.arguments, headers, required)
+    const mount = findMount(this.#server.mounts, name, hasTool)
+    return mount?.server.features.tools.headersProblem({ ...params, name: mount.name }, headers, required)
   }
 
   #check(entry: ToolEntry, args: unknown, ctx: Context): Outcome {
@@ -143,6 +154,7 @@ export class Tools {
   #run(entry: ToolEntry, args: unknown, ctx: Context): Outcome {
     let returned: unknown
     try {
+      lastTool.name = entry.name
       returned = entry.handler(args as never, ctx)
     } catch (error) {
       return this.#results.fail(entry, error, ctx)

@@ -1,25 +1,18 @@
 import type { ChildProcess } from 'node:child_process'
+import { cleanUpAtEnd } from '../../util/process-end.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
+import { watchdog } from './watchdog.ts'
 
-const live = new Set<ChildProcess>()
+/** Removes the cleanup of each running child. */
+const live = new Map<ChildProcess, () => void>()
 
-const deadlySignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** Ends the child when this process exits. After a SIGKILL of this process the child only sees the end of its stdin. */
+/** Ends the child and its own children when this process ends, for any reason. */
 export function watchGroup(child: ChildProcess): void {
-  if (live.size === 0) {
-    process.on('exit', killAll)
-    for (const signal of deadlySignals) process.on(signal, dieWithGroups)
-  }
-  live.add(child)
-}
-
-/** A process that a signal ends emits no `exit`. If the program handles the signal itself, it decides what happens. */
-function dieWithGroups(signal: NodeJS.Signals): void {
-  if (process.listenerCount(signal) > 1) return
-  killAll()
-  process.off(signal, dieWithGroups)
-  process.kill(process.pid, signal)
+  if (child.pid !== undefined) watchdog.add(child.pid)
+  live.set(
+    child,
+    cleanUpAtEnd(() => killGroup(child, 'SIGKILL')),
+  )
 }
 
 /** How long the remaining processes of a group have to exit by themselves. */
@@ -55,14 +48,9 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
 }
 
 function release(child: ChildProcess): void {
+  if (child.pid !== undefined) watchdog.remove(child.pid)
+  live.get(child)?.()
   live.delete(child)
-  if (live.size > 0) return
-  process.off('exit', killAll)
-  for (const signal of deadlySignals) process.off(signal, dieWithGroups)
-}
-
-function killAll(): void {
-  for (const child of live) killGroup(child, 'SIGKILL')
 }
 
 async function within(promise: Promise<void>, ms: number): Promise<boolean> {

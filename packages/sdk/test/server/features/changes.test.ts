@@ -1,7 +1,7 @@
 import { revisionIds } from 'tenon'
 import { McpServer, type McpServerOptions, ResourceTemplate } from 'tenon/server'
 import type { Wire } from 'tenon/testing'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { everyWire } from '../../kit/every-wire.ts'
 import { ask, listenToAll, notes, script, settle } from './support.ts'
@@ -25,7 +25,7 @@ async function watch(wire: Wire, server: McpServer) {
     Object.fromEntries(kinds.map((kind) => [kind, notes(pair.transcript, `notifications/${kind}/list_changed`).length]))
   /** Waits for a notification of every kind, and then long enough to notice a duplicate. */
   const told = async () => {
-    await vi.waitFor(() => expect(Math.min(...Object.values(count()))).toBeGreaterThan(0), { interval: 2 })
+    await expect.poll(() => Math.min(...Object.values(count())), { interval: 2 }).toBeGreaterThan(0)
     await settle(15)
     await pair.client.ping()
     return count()

@@ -127,7 +127,7 @@ describe('a tool that returns a result that cannot be sent', () => {
       'io.modelcontextprotocol/clientCapabilities': {},
     }
     transport.onmessage?.({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'bad', _meta } })
-    await vi.waitFor(() => expect(sent).toHaveLength(1))
+    await expect.poll(() => sent).toHaveLength(1)
     expect(sent[0]).toContain('The result of tools/call \\"bad\\" cannot be sent: _meta.n is a BigInt')
   })
 
@@ -278,9 +278,9 @@ describe('progress and logs', () => {
     })
     const client = await ScriptedClient.connect(server)
     client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: client.params({ name: 'slow' }) })
-    await vi.waitFor(() => expect(late).toBeDefined())
+    await expect.poll(() => late).toBeDefined()
     client.notify('notifications/cancelled', { requestId: 1 })
-    await vi.waitFor(() => expect(late?.signal.aborted).toBe(true))
+    await expect.poll(() => late?.signal.aborted).toBe(true)
     late?.log.info('cancelled')
     end?.()
     expect(warn).not.toHaveBeenCalled()

@@ -97,4 +97,23 @@ describe('a host process that exits', () => {
     expect(Number(pid)).toBeGreaterThan(0)
     await eventually(() => !isAlive(Number(pid)))
   })
+
+  it('stops the processes that its servers started even if it is killed with SIGKILL', async () => {
+    const notes = takeNotes()
+    const program = `
+      import { connect, StdioClientTransport } from 'tenon/client'
+      const transport = new StdioClientTransport(${JSON.stringify(stubborn(notes, 'grandchild', 'ignores-end', 'ignores-sigterm'))})
+      const client = await connect(transport, { revision: '2025-11-25' })
+      process.stdout.write(transport.pid + ' ')
+      setInterval(() => {}, 1_000)`
+    await using host = new NodeProcess(['--input-type=module', '-e', program], { cwd: fixture('.') })
+    await host.until(() => host.stdout.includes(' '))
+    const grandchild = Number(notes.lines.find((line) => line.startsWith('grandchild '))?.slice(11))
+    expect(isAlive(grandchild)).toBe(true)
+    onTestFinished(() => {
+      if (isAlive(grandchild)) process.kill(grandchild, 'SIGKILL')
+    })
+    host.child.kill('SIGKILL')
+    await eventually(() => !isAlive(grandchild) && !isAlive(Number(host.stdout)))
+  })
 })

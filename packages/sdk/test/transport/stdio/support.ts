@@ -8,7 +8,6 @@ import { Client, type ClientOptions, connect, type Transport } from 'tenon/clien
 import type { McpServer, Server } from 'tenon/server'
 import {
   Judge,
-  OfficialSchema,
   ScriptedClient,
   type ScriptedServer,
   type ScriptOptions,
@@ -18,7 +17,7 @@ import {
 import { expect, onTestFinished } from 'vitest'
 import { type Exit, NodeProcess } from '../../kit/child-process.ts'
 import type { Message } from '../../kit/message.ts'
-import { schemas } from '../../kit/official-schemas.ts'
+import { officialSchema } from '../../kit/official-schemas.ts'
 import { type Answers, scripted } from '../../kit/scripted-server.ts'
 
 export const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
@@ -28,7 +27,7 @@ export const node = process.execPath
 export async function script(wire: Wire, server: McpServer | Server, options: ScriptOptions = {}) {
   const revision = wire.revision.id
   const client = await ScriptedClient.connect(await wire.open(server), { revision, ...options })
-  const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision)
+  const schema = officialSchema(revision)
   const judge = schema && new Judge(schema)
   client.transcript.onLine((line) => {
     // A script may send anything; the checker only needs the methods of its requests.

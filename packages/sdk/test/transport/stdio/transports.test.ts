@@ -4,11 +4,11 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { RevisionId } from 'tenon'
 import { Client, type Transport } from 'tenon/client'
 import { StdioServerTransport } from 'tenon/server'
-import { Judge, OfficialSchema, record } from 'tenon/testing'
+import { Judge, record } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { server } from '../../../../../examples/demo/server.ts'
 import type { Message } from '../../kit/message.ts'
-import { schemas } from '../../kit/official-schemas.ts'
+import { officialSchema } from '../../kit/official-schemas.ts'
 import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
 import { Notes } from './support.ts'
 
@@ -71,7 +71,7 @@ class SocketTransport implements Transport {
 /** Runs a complete exchange, checked against the official schema. */
 async function converse(transport: Transport, revision: RevisionId): Promise<Message[]> {
   const transcript = record(transport)
-  const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision)
+  const schema = officialSchema(revision)
   const judge = schema && new Judge(schema)
   if (judge) transcript.onLine((line) => judge.hear(line))
   const client = new Client({ name: 'custom', version: '1' }, { revision })
