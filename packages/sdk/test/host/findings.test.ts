@@ -165,11 +165,53 @@ describe('findSecrets', () => {
     ['a cursor', '"nextPageToken": "CAUQAA8xYz12Qw9aSdf"'],
     ['a number of tokens', 'max_tokens: 4096, token_count=1234567890123456'],
     ['the example of a provider', 'AKIAIOSFODNN7EXAMPLE'],
+    ['the example of a provider in an assignment', 'aws_access_key="AKIAIOSFODNN7EXAMPLE"'],
+    ['the secret example of a provider', 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'],
     ['a certificate', `-----BEGIN CERTIFICATE-----\n${body(200)}\n-----END CERTIFICATE-----`],
     ['the heading of a key', 'Starts with -----BEGIN RSA PRIVATE KEY----- and some lines.'],
     ['a class name', 'risk-averse task-proj-manager sk-loading-spinner'],
   ])('does not take %s for a secret', (_, text) => {
     expect(findSecrets(text)).toEqual([])
+  })
+})
+
+describe('secrets that are obviously made up', () => {
+  it.each([
+    "auth: { username: 'ada', password: 's3cr3tPassw0rd' }",
+    "password: 'secret123'",
+    'postgres://someuser:somepassword@db.example:381/somedatabase',
+    'redis://ada:foobar@cache.example:6380',
+    "clientSecret: '1234567890abcdef1234567890abcdef12345678'",
+    'token: "ghp_PersonalAccessToken00000000000000000000"',
+    'socks://ada:abcdef998877@proxy.example',
+  ])('raises no finding: %s', (text) => {
+    expect(inspectResult({ content: [{ type: 'text', text }] })).toEqual([])
+    expect(inspectArguments({ text })).toEqual([])
+  })
+
+  it('redacts them all the same, because people choose such passwords, too', () => {
+    expect(redactSecrets('password: "s3cr3tPassw0rd" postgres://ada:somepassword@db')).toBe(
+      'password: "[redacted password]" postgres://ada:[redacted password in a URL]@db',
+    )
+  })
+
+  it('exempts the documentation key of a provider wherever it is, and no other key', () => {
+    const key = 'AKIAIOSFODNN7EXAMPLE'
+    for (const value of [{ text: key }, { text: `aws_access_key=${key}` }, { accessKey: key }, { accessKeyId: key }]) {
+      expect(inspectArguments(value)).toEqual([])
+    }
+    expect(inspectArguments({ text: 'AKIAQ7ZT2M4HXN5RWVLJ' })).toHaveLength(1)
+  })
+
+  it('finds passwords that only contain such a word', () => {
+    for (const text of ['password: "secretGarden!77Qx"', 'postgres://ada:tokenVq8s@db.example']) {
+      expect(inspectArguments({ text })).toHaveLength(1)
+    }
+  })
+
+  it('takes linear time for a value that consists of such words', () => {
+    const text = `password="${'secretpasstoken'.repeat(13)}?1A"`.repeat(2_000)
+    expect(inspectArguments({ text }).length).toBeLessThanOrEqual(50)
   })
 })
 

@@ -91,15 +91,24 @@ function decodeRun(run: string, start: number, end: number): DecodedText | undef
 function hexToBytes(run: string): Uint8Array {
   const bytes = new Uint8Array(run.length >> 1)
   for (let index = 0; index < bytes.length; index++)
-    bytes[index] = Number.parseInt(run.slice(2 * index, 2 * index + 2), 16)
+    bytes[index] = (digitAt(run, 2 * index) << 4) | digitAt(run, 2 * index + 1)
   return bytes
+}
+
+/** The value of a hexadecimal digit: letters have the bit 64. */
+function digitAt(run: string, index: number): number {
+  const code = run.charCodeAt(index)
+  return code & 64 ? (code & 7) + 9 : code & 15
 }
 
 function base64ToBytes(run: string): Uint8Array {
   // A cut or unpadded run may have a last character without meaning.
   const even = run.slice(0, run.length - (run.length % 4 === 1 ? 1 : 0))
   try {
-    return Uint8Array.from(atob(even.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
+    const binary = atob(even.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = new Uint8Array(binary.length)
+    for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index)
+    return bytes
   } catch {
     return new Uint8Array()
   }

@@ -22,13 +22,19 @@ export type FindingRule =
   | 'shadowing'
   /** A key, token or password. */
   | 'secret'
+  /** A path to credentials, or a request for passwords, keys, seed phrases or card numbers. */
+  | 'credentials'
+  /** Permissions that are far wider than what the tools of a server do. */
+  | 'wide-scope'
   /** Data of one server in the arguments for another. */
   | 'data-flow'
   /** The address of cloud metadata, of this machine or of a private network. */
   | 'private-address'
   /** A command that can do harm, or arguments that a shell would interpret. */
   | 'dangerous-command'
+  /** A command that has none of the usual forms, or a variable that can change which code it runs. Nobody but a person can judge it. */
+  | 'unknown-launcher'
   /** A path outside of the roots. */
   | 'outside-roots'
-  /** A text that is too long to inspect completely. */
+  /** A value that is too long or too deep to inspect completely, or a text that cannot be decoded. Always `high`. */
   | 'not-inspected'

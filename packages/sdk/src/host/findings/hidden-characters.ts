@@ -12,6 +12,7 @@ export type HiddenKind =
   | 'control'
   | 'escape'
   | 'conceal'
+  | 'color'
 
 /** A run of hidden characters of one kind. */
 export interface HiddenRun {
@@ -22,7 +23,7 @@ export interface HiddenRun {
 
 /**
  * Finds characters that hide text. Leaves out ordinary uses: joiners in emoji and in the scripts that need them, direction marks
- * in right-to-left text, flags, one variation selector after a symbol, hyphenation, colors of terminals.
+ * in right-to-left text, flags, one variation selector after a symbol, hyphenation.
  *
  * @param isStart Tells whether a text begins at a position, where a byte order mark is ordinary.
  */
@@ -205,5 +206,16 @@ function kindOfControl(text: string, index: number): HiddenKind | undefined {
   const start = code === 0x9b ? index + 1 : text[index + 1] === '[' ? index + 2 : undefined
   const style = start === undefined ? null : /^([\d;:]{0,40})m/.exec(text.slice(start, start + 41))
   if (!style) return 'escape'
-  return style[1]!.split(';').includes('8') ? 'conceal' : undefined
+  return isInvisibleStyle(style[1]!) ? 'conceal' : 'color'
+}
+
+/** Concealed text, and text in the color of its background: `8`, `30;40`, `38;5;231;48;5;231`. */
+function isInvisibleStyle(style: string): boolean {
+  const colors = /(?:^|;)38[;:]([25][;:][\d;:]+?);48[;:]([25][;:][\d;:]+)$/.exec(style)
+  if (colors) return colors[1] === colors[2]
+  const codes = style.split(';')
+  if (codes.includes('38') || codes.includes('48')) return false
+  const color = codes.find((code) => /^(?:3|9)[0-7]$/.test(code))
+  const background = color === undefined ? undefined : String(Number(color) + 10)
+  return codes.includes('8') || (background !== undefined && codes.includes(background))
 }

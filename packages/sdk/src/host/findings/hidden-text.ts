@@ -1,6 +1,7 @@
 import { charClass, findRuns } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
 import { decodeHiddenRun, findHidden, type HiddenKind, type HiddenRun } from './hidden-characters.ts'
+import { findHiddenHtml } from './hidden-html.ts'
 import type { JoinedTexts } from './texts.ts'
 import { toExcerpt } from './visible.ts'
 
@@ -10,7 +11,8 @@ export type TextSource = 'definitions' | 'data'
 /** Finds invisible text: one finding per text and kind of character. */
 export function checkHiddenText(texts: JoinedTexts, source: TextSource): Finding[] {
   const findings = texts.isPlain ? [] : checkCharacters(texts, source)
-  return source === 'data' ? findings : [...findings, ...checkComments(texts), ...checkPadding(texts)]
+  const hidden = [...findings, ...checkHiddenHtml(texts, source)]
+  return source === 'data' ? hidden : [...hidden, ...checkComments(texts), ...checkPadding(texts)]
 }
 
 function checkCharacters(texts: JoinedTexts, source: TextSource): Finding[] {
@@ -68,7 +70,8 @@ const severities: Record<TextSource, (kind: HiddenKind, length: number, count: n
   },
   data: (kind, length, count) => {
     if (kind === 'tag' || kind === 'override' || kind === 'conceal') return 'high'
-    if (kind === 'control' || kind === 'private-use') return undefined
+    // Colors are ordinary in the output of a program.
+    if (kind === 'control' || kind === 'private-use' || kind === 'color') return undefined
     const mayEncode = kind === 'zero-width' || kind === 'variation' || kind === 'direction-mark'
     return mayEncode && (length >= minEncodedChars || count >= 64) ? 'high' : 'low'
   },
@@ -87,6 +90,18 @@ const descriptions: Record<HiddenKind, string> = {
   control: 'The text contains control characters.',
   escape: 'The text contains terminal escape sequences, which can hide or overwrite text.',
   conceal: 'The text contains a terminal escape sequence that hides text.',
+  color: 'The text contains colors of a terminal, which can hide text. A definition has no use for them.',
+}
+
+/** Pages hide much, so in data only hidden text that addresses a model counts. */
+function checkHiddenHtml(texts: JoinedTexts, source: TextSource): Finding[] {
+  return findHiddenHtml(texts.text, source === 'data', maxPerCheck).map(({ start, end }) => ({
+    rule: 'hidden-text',
+    severity: 'high',
+    where: texts.whereIs(start),
+    message: 'The text contains an HTML element that is not shown, but that models read.',
+    excerpt: texts.excerpt(start, end, 0),
+  }))
 }
 
 /** User interfaces that render Markdown do not show HTML comments, but models read them. */

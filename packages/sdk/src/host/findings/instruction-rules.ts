@@ -1,25 +1,31 @@
-import type { Finding } from './finding.ts'
+import type { Finding, FindingRule } from './finding.ts'
 
 /**
  * A phrase that addresses the model. The pattern is tested on a few hundred characters around an anchor. A space in it stands for
  * white space and quotes, so `don t` also matches `don't`.
  */
 export interface InstructionRule {
+  /** The rule of the finding. Default `instructions`. */
+  readonly rule?: FindingRule | undefined
   readonly severity: Finding['severity']
   readonly message: string
   /** Words or, if they are not only letters, parts of words that every match contains. */
   readonly anchors: readonly string[]
   readonly pattern: RegExp
+  /** A text that every match contains, which is faster to look for than the pattern. */
+  readonly contains?: string | undefined
   /** Another phrase that must be near. One pattern with a gap in the middle could take quadratic time. */
   readonly and?: RegExp | undefined
   /** How far the pattern reaches from an anchor. Default 110. */
   readonly charsAround?: number | undefined
   /** Also finds the phrase if it is split over several texts of a server. */
   readonly mayBeSplit?: boolean | undefined
+  /** Only in definitions, which describe tools. In a document or a mail the phrase is ordinary. */
+  readonly isForDefinitions?: boolean | undefined
 }
 
 const not =
-  '(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|without|avoid|refrain from|not to|no need to)'
+  '(?:do not|don t|dont|does not|doesn t|never|must not|mustn t|should not|shouldn t|shall not|may not|without|avoid|refrain from|not to|no need to)'
 const adverbs = '(?: (?:ever|also|explicitly|first|even|directly|you|please))?'
 const theUser = '(?:the |your |this |any |an? |end )*(?:users?|humans?|customers?|operators?|person|anyone|anybody)\\b'
 const earlier = '(?:previous|prior|earlier|preceding|above|foregoing|your|system|safety|developer|original|initial)'
@@ -37,6 +43,28 @@ const send =
   '(?:pass|send|include|put|provide|add|append|attach|upload|post|paste|forward|write|insert|transmit|exfiltrate|leak|return)'
 const secrets =
   '(?:api keys?|passwords?|passphrases?|credentials|access tokens?|auth tokens?|session tokens?|secrets|secret keys?|private keys?|ssh keys?|seed phrases?)'
+
+const secretWords = [
+  'password',
+  'passwords',
+  'passphrase',
+  'credentials',
+  'token',
+  'tokens',
+  'api key',
+  'private key',
+  'ssh key',
+  'secret key',
+  'secrets',
+  'cookie',
+  'cookies',
+]
+const secretNouns =
+  '(?:api(?: |_|-)?keys?|passwords?|passphrases?|credentials|(?:\\w+ )?tokens?|secrets?|(?:secret|private|ssh) keys?|cookies?)'
+const outboundUrl = 'https?://(?!localhost|127\\.|\\[::1)'
+const sensitiveWords = ['phrase', 'phrases', 'mnemonic', 'words', 'card', 'cards', 'social security', 'banking pin']
+const sensitiveData =
+  '\\b(?:(?:seed|recovery|backup|mnemonic)(?: |-)(?:phrases?|words)|(?:12|24|twelve|twenty-four)(?: |-)(?:secret |magic )?words?|mnemonic|card numbers?|numbers? (?:on|of) (?:\\w+ ){0,4}?(?:credit |debit |bank |payment )card|banking pins?|social security numbers?)\\b'
 
 export const instructionRules: readonly InstructionRule[] = [
   {
@@ -75,7 +103,7 @@ export const instructionRules: readonly InstructionRule[] = [
     mayBeSplit: true,
     anchors: ['mention', 'mentioning', 'reveal', 'revealing', 'disclose', 'disclosing', 'discuss', 'discussing'],
     pattern: new RegExp(
-      `\\b${not}${adverbs} (?:mention|reveal|disclos|discuss)(?:e|ing)? (?:(?:this|it|that|these|any of this|anything)(?: (?:step|steps|instructions?|fact|action|requirement|notice|message|file|about|this|part))* (?:to|with) ${theUser}|that you|this step|(?:this|these) instructions?)`,
+      `\\b${not}${adverbs} (?:mention|reveal|disclos|discuss)(?:e|ing)? (?:(?:this|it|that|these|any of this|anything)(?: (?:step|steps|instructions?|fact|action|requirement|notice|message|file|about|this|part))* (?:to|with) ${theUser}|that you|this step|(?:this|these) instructions?|why\\b)`,
     ),
   },
   {
@@ -97,11 +125,15 @@ export const instructionRules: readonly InstructionRule[] = [
       'informed',
       'secretly',
       'covertly',
+      'between',
+      'no need to',
     ],
     pattern: new RegExp(
-      `\\b(?:keep|keeping) (?:this|it|that|these|them|everything)(?: \\w+){0,3} (?:from ${theUser})` +
-        `|\\b(?:hide|hiding|conceal|concealing) (?:this|it|that|these|them|the fact|your actions?|any of this)(?: \\w+){0,5} from ${theUser}` +
+      `\\b(?:keep|keeping) (?:this|it|that|these|them|everything|its (?:use|existence))(?: \\w+){0,3} (?:from ${theUser}|between (?:us|you and me)\\b)` +
+        // In documents about privacy, `hiding it from users` describes what a program does.
+        `|\\b(?:hide|(?:by|and|while|for) hiding|conceal|concealing) (?:this|it|that|these|them|the fact|your actions?|any of this)(?: \\w+){0,5} from ${theUser}` +
         `|\\busers? (?:must|should|may|can|does|do|will|shall)(?: not|n t| never)(?: ever)? (?:be (?:told|informed|notified|made aware|aware)|know (?:about|that|of) |notice (?:this|that|it|any))` +
+        `|\\b(?:users?|person|human)(?: using you)? (?:has|have) no need to (?:know|hear|see)\\b` +
         `|\\bwithout (?:the |your )?user(?: s)? (?:knowing|noticing|being (?:told|informed|aware))` +
         `|\\b(?:secretly|covertly) (?:send|read|upload|forward|copy|call|include|append|attach|collect|record|run|pass|transmit)\\b`,
     ),
@@ -111,7 +143,8 @@ export const instructionRules: readonly InstructionRule[] = [
     message: 'The text orders the model to read or send files with credentials.',
     charsAround: 240,
     anchors: credentialFiles,
-    pattern: new RegExp(`\\b${read} (?!the path|a path)${gap}${files}`),
+    // `This will open your mcp.json` describes a program.
+    pattern: new RegExp(`(?<!\\b(?:will|would|can|automatically) )\\b${read} (?!the path|a path)${gap}${files}`),
     and: new RegExp(`\\b${send} .{0,60}\\b(?:contents?|its?|them|this|that|file|data|output|result|key|value)\\b`),
   },
   {
@@ -121,7 +154,7 @@ export const instructionRules: readonly InstructionRule[] = [
     anchors: credentialFiles,
     pattern: new RegExp(
       `\\b${send} (?:\\w+ ){0,6}(?:contents?|data|text|output) (?:of|from) .{0,40}${files}` +
-        `|\\b(?:send|upload|forward|transmit|exfiltrate|leak) (?:\\w+ ){0,4}[~/.\\w-]{0,60}${files}`,
+        `|\\b(?:send|upload|forward|transmit|exfiltrate|leak|post|mail) (?:\\w+ ){0,4}[~/.\\w-]{0,60}${files}`,
     ),
   },
   {
@@ -132,6 +165,107 @@ export const instructionRules: readonly InstructionRule[] = [
     pattern: new RegExp(
       `\\b(?:send|include|pass|upload|forward|append|attach|exfiltrate|transmit|leak|paste|post)(?:ing)? (?:(?:\\w+ ){0,4}(?:the user s|user s|their|stored|saved|discovered)|(?:all|any)(?: of)?(?: the)?(?: user s| available| known)?|everything including) (?:\\w+ ){0,3}?${secrets}\\b`,
     ),
+  },
+  // Whoever asks for a secret and says where to send it wants to have it. A program that needs one says where to get it.
+  {
+    rule: 'credentials',
+    severity: 'high',
+    message: 'The text asks to send credentials to an address.',
+    contains: '://',
+    mayBeSplit: true,
+    charsAround: 220,
+    anchors: secretWords,
+    pattern: new RegExp(`\\b${secretNouns}\\b[^\\n]{0,80}? (?:to|at|into|via|on|through) [^\\n]{0,12}?${outboundUrl}`),
+    and: new RegExp(
+      `\\b(?:send|paste|submit|upload|post|supply|forward|transmit|type|enter|append|share|provide|give|attach|confirm|put|drop|mail|email|copy|hand|leave|fill in|key in|deliver)(?:ing)? [^\\n]{0,60}?\\b${secretNouns}\\b`,
+    ),
+  },
+  {
+    rule: 'credentials',
+    severity: 'high',
+    message: 'The text asks to put credentials into a URL.',
+    contains: '://',
+    charsAround: 220,
+    anchors: ['_key', '_token', '_secret', '_password', 'api key', 'password', 'token'],
+    pattern: new RegExp(`${outboundUrl}[^\\s]{0,200}[?&]\\w{1,40}=`),
+    and: new RegExp(
+      `\\b(?:fetch|open|visit|request|load|include|send|append|add|put|pass|attach|call)\\b[^\\n]{0,120}?\\bvalue of (?:[^\\s]{1,30} ){0,3}?(?:\\w{0,40}_(?:key|token|secret|password)|${secretNouns})\\b`,
+    ),
+  },
+  // With these, others can take the money of the user, and no tool needs them through a model.
+  {
+    rule: 'credentials',
+    severity: 'high',
+    message: 'The text asks for a seed phrase, a card number or the like.',
+    mayBeSplit: true,
+    anchors: sensitiveWords,
+    pattern: new RegExp(
+      `\\b(?:ask|prompt|have|get|let|tell) (?:the |your )?(?:users?|them) (?:for|to|type|enter|provide|give)\\b[^\\n.]{0,60}?${sensitiveData}` +
+        `|\\b(?:provide|enter|type|supply|give|giving|submit|share|send|need|paste|hand|read)(?: in| me| us| over| out)? (?:your|their|the) [^\\n.]{0,40}?${sensitiveData}`,
+    ),
+  },
+  {
+    rule: 'credentials',
+    severity: 'high',
+    message: 'The tool asks for a seed phrase, a card number or the like.',
+    isForDefinitions: true,
+    anchors: sensitiveWords,
+    pattern: new RegExp(
+      `\\b(?:needs?|requires?|provide|enter|takes?|by|with|using|pass)(?: \\S{1,20}){0,7}? ?${sensitiveData}|^ ?(?:the |your )?${sensitiveData}`,
+    ),
+  },
+  // What is in the memory of a model counts as its own knowledge in every later conversation.
+  {
+    severity: 'high',
+    message: 'The text tells the model to remember something for other conversations.',
+    mayBeSplit: true,
+    anchors: ['memory', 'memories'],
+    pattern:
+      /\b(?:save|store|add|write|append|commit|persist|record|put|keep|remember|note)(?: [\w.:-]+){0,8}? (?:to|in|into) (?:your|the model s|the assistant s) (?:own |long-term |long term |persistent |permanent |core |saved )*memor(?:y|ies)\b|\bupdate your memor(?:y|ies) ?(?::|that\b|with the (?:fact|following)|to (?:say|include|reflect)\b)|\b(?:store|save|keep) (?:it |this )?in memory that\b|\b(?:create|add|write|make|save) (?:a |an |this |the )?(?:new )?memory(?: entry| note| item)? (?:saying|stating|that)\b/,
+  },
+  {
+    severity: 'high',
+    message: 'The text tells the model to remember something for other conversations.',
+    mayBeSplit: true,
+    anchors: [
+      'future',
+      'upcoming',
+      'later',
+      'subsequent',
+      'every chat',
+      'all chats',
+      'every conversation',
+      'all conversations',
+      'permanently',
+      'forever',
+    ],
+    pattern:
+      /\b(?:remember|persist|apply|keep|store|save|note|memorize|memorise)\b[^\n.]{0,80}? (?:in|for|to|across|during) (?:all |any |every |each |your )*(?:future|upcoming|later|subsequent) (?:sessions?|conversations?|chats?)\b|\b(?:in|for) (?:all|every|each|any) (?:future|upcoming|later|subsequent) (?:sessions?|conversations?|chats?)\b[^\n.]{0,20}?\b(?:remember|always|never|treat|assume|use)\b|\b(?:keep in mind|remember|memorize|memorise)\b[^\n]{0,60}? (?:every|all|each) (?:\w+ )?(?:chats?|conversations?)\b|\b(?:applies|apply|valid|holds?) (?:to|for|in) (?:all|every|any) (?:future|upcoming|later|subsequent|other) (?:sessions?|conversations?|chats?)\b|\b(?:permanently|forever) (?:remember|memorize|memorise)\b/,
+  },
+  {
+    severity: 'high',
+    message: 'The text tells the model to write an order into a file that it reads as its instructions.',
+    anchors: [
+      'claude.md',
+      'agents.md',
+      'gemini.md',
+      '.cursorrules',
+      '.windsurfrules',
+      '.clinerules',
+      'copilot-instructions',
+    ],
+    pattern:
+      /\b(?:add|append|write|put|insert|save)\b[^\n]{0,60}?(?:claude\.md|agents\.md|gemini\.md|\.cursorrules|\.windsurfrules|\.clinerules|copilot-instructions)/,
+    and: /\b(?:skip|disable|bypass|trust|turn off|without (?:asking|confirmation|approval)|(?:never|do not|don t) (?:ask|warn|confirm|check))\b/,
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to send data to an address.',
+    mayBeSplit: true,
+    isForDefinitions: true,
+    anchors: ['forward', 'send', 'copy', 'upload'],
+    pattern:
+      /\b(?:must|always|required to|have to|has to|first|before|prior to|also)\b[^\n]{0,100}?\b(?:forward|send|copy|upload)\b[^\n]{0,60}?\b(?:mails?|emails?|messages?|conversations?|files?|documents?|notes|history|chats?|repositor(?:y|ies))\b[^\n]{0,40}? to (?:\S{1,60}@\S|https?:\/\/)/,
   },
   {
     severity: 'low',
@@ -155,14 +289,15 @@ export const instructionRules: readonly InstructionRule[] = [
     mayBeSplit: true,
     anchors: ['first', 'before', 'other', 'another'],
     pattern:
-      /\b(?:always|must|required to|have to|make sure to) (?:\w+ )?(?:call|use|run|invoke|execute) this(?: tool| function)?(?: \w+){0,2} (?:first|before (?:any|all|every|each|other|anything|using any|calling any|doing any))|\bbefore (?:(?:using|calling|invoking|running|executing|you use|you call) )?(?:any|all|every|each) (?:of the )?other (?:\w+ ){0,2}tools?|\binstead of (?:any|all) other (?:\w+ ){0,2}tools?|\bnever use (?:any )?(?:other|another) (?:\w+ )?(?:tools?|servers?)/,
+      /\b(?:always|must|required to|have to|make sure to) (?:\w+ )?(?:call|use|run|invoke|execute) this(?: tool| function)?(?: \w+){0,2} (?:first|before (?:any|all|every|each|other|anything|using any|calling any|doing any))|\bbefore (?:(?:using|calling|invoking|running|executing|you use|you call) )?(?:any|all|every|each) (?:of the )?other (?:\w+ ){0,2}tools?|\binstead of (?:any|all) (?:other )?(?:\w+ ){0,2}tools?|\bnever use (?:any )?(?:other|another) (?:\w+ )?(?:tools?|servers?)/,
   },
   {
     severity: 'low',
     message: 'The text asks for the system prompt or the conversation.',
+    mayBeSplit: true,
     anchors: ['prompt', 'conversation', 'chat', 'instructions'],
     pattern:
-      /\b(?:reveal|print|output|repeat|send|pass|include|tell|give|return|provide|copy|leak|dump|quote|paste|forward|show|share|append)(?: (?:me|us|back|out|verbatim|here|with|also))? (?:\w+ ){0,3}?(?:(?:the|your|its) (?:\w+ )?system prompt|your (?:full |exact |complete |own |initial |original )?(?:instructions|prompt)|(?:this|our|your|the current|the whole|the entire|the full|the complete) (?:\w+ )?(?:conversation|chat)(?: history)?(?: so far)?(?= (?:as|in|into|to|with|so)\b))/,
+      /\b(?:reveal|print|output|repeat|send|pass|include|tell|give|return|provide|copy|leak|dump|quote|paste|forward|show|share|append)(?: (?:me|us|back|out|verbatim|here|with|also))? (?:\w+ ){0,3}?(?:(?:the|your|its) (?:\w+ )?system prompt|your (?:full |exact |complete |own |initial |original )?(?:instructions|prompt)|(?:this|our|your|the current|the whole|the entire|the full|the complete) (?:\w+ )?(?:conversation|chat)(?: history)?(?: so far)?(?= (?:as|in|into|to|with|so)\b)|the (?:conversation|chat)(?: history)? so far)|\b(?:reply|respond|answer) with .{0,40}\b(?:instructions|prompt|guidelines) (?:that )?you (?:were|have been|had been) given/,
   },
   {
     severity: 'low',
@@ -191,9 +326,23 @@ export const instructionRules: readonly InstructionRule[] = [
   {
     severity: 'low',
     message: 'The text gives the model a new role.',
-    anchors: ['jailbreak', 'developer mode', 'you are now', 'new instructions', 'from now on'],
+    anchors: [
+      'jailbreak',
+      'developer mode',
+      'you are now',
+      'new instructions',
+      'from now on',
+      'your new ',
+      'new directive',
+      'new order',
+      'new command',
+      'new instruction',
+      'your earlier ',
+      'your previous ',
+      'your prior ',
+    ],
     pattern:
-      /\bjailbreak|\bdeveloper mode (?:enabled|is|on)|\byou are now (?:an? |the |in |operating |acting )|\bnew (?:system )?instructions ?:|\bfrom now on,? (?:you (?:must|will|should|are)|always|every)/,
+      /\bjailbreak|\bdeveloper mode (?:enabled|is|on)|\byou are now (?:an? |the |in |operating |acting )|\bnew (?:system )?instructions ?:|\bfrom now on,? (?:you (?:must|will|should|are)|always|every)|\bnew (?:directive|order|command|instruction)s? for (?:the |all )?(?:\w+ )?(?:models?|ai|assistants?|agents?|llms?)\b|\byour new (?:task|goal|objective|job|mission|role) (?:is|will be)\b|\byour (?:earlier|previous|prior) (?:guidelines|instructions|rules|orders) (?:are|have been) (?:void|invalid|cancell?ed|obsolete|no longer|superseded|revoked)/,
   },
   {
     severity: 'low',

@@ -1,7 +1,7 @@
 import { Anchors } from './anchors.ts'
 import { decodeTexts } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
-import { decodeSelectors } from './hidden-text.ts'
+import { decodeSelectors, type TextSource } from './hidden-text.ts'
 import { foreignOrders, type InstructionRule, instructionRules } from './instruction-rules.ts'
 import { toSkeleton } from './look-alikes.ts'
 import type { JoinedTexts } from './texts.ts'
@@ -12,16 +12,16 @@ import { toExcerpt } from './visible.ts'
  * that is split over several descriptions is found as well, and so are orders in base64, hexadecimal or invisible characters and
  * with letters of other scripts.
  */
-export function checkInstructions(texts: JoinedTexts): Finding[] {
+export function checkInstructions(texts: JoinedTexts, source: TextSource): Finding[] {
   const { text } = texts
   const skeletons = texts.isPlain || !/[^\0-\x7f]/.test(text) ? texts : texts.map(toSkeleton)
-  const { matches, isComplete } = findOrders(skeletons.text, skeletons)
+  const { matches, isComplete } = findOrders(skeletons.text, source, skeletons)
   const found = matches.map((match) => toFinding(match, texts, skeletons))
   for (const { text: decoded, start } of texts.isPlain ? [] : decodeSelectors(text)) {
-    found.push(...checkDecoded(decoded, 'invisible characters', texts.whereIs(start)))
+    found.push(...checkDecoded(decoded, source, { encoding: 'invisible characters', where: texts.whereIs(start) }))
   }
   for (const { text: decoded, encoding, start, end } of decodeTexts(text, decodeLimits)) {
-    found.push(...checkDecoded(decoded, encoding, texts.whereIs(start, end)))
+    found.push(...checkDecoded(decoded, source, { encoding, where: texts.whereIs(start, end) }))
   }
   if (!texts.isPlain) found.push(...checkForeign(texts))
   if (!isComplete) found.push(floodOfPhrases(texts))
@@ -39,7 +39,8 @@ export function uniqueFindings(findings: readonly Finding[]): Finding[] {
   return [...byKey.values()]
 }
 
-const decodeLimits = { minChars: 24, maxChars: 65_536 }
+/** No limit of its own: an order could follow as much other encoded text as would be decoded. */
+const decodeLimits = { minChars: 24, maxChars: Number.POSITIVE_INFINITY }
 
 /** A part of a text that a rule matches. */
 interface Match {
@@ -48,11 +49,19 @@ interface Match {
   readonly end: number
 }
 
-const anchors = new Anchors(
-  instructionRules.flatMap((rule) =>
-    rule.anchors.map((text) => ({ text, isWord: /^[a-z]+$/.test(text), value: compile(rule) })),
-  ),
-)
+const anchors: Readonly<Record<TextSource, Anchors<CompiledRule>>> = {
+  definitions: anchorsOf(instructionRules),
+  data: anchorsOf(instructionRules.filter(({ isForDefinitions }) => !isForDefinitions)),
+}
+
+function anchorsOf(rules: readonly InstructionRule[]): Anchors<CompiledRule> {
+  return new Anchors(
+    rules.flatMap((rule) => {
+      const value = compile(rule)
+      return rule.anchors.map((text) => ({ text, isWord: /^[a-z]+$/.test(text), value }))
+    }),
+  )
+}
 
 interface CompiledRule {
   readonly rule: InstructionRule
@@ -65,7 +74,8 @@ function compile(rule: InstructionRule): CompiledRule {
 }
 
 function spaced({ source }: RegExp): RegExp {
-  return new RegExp(source.replaceAll(' ', '[\\s"\'`*]+'), 'i')
+  const blanks = '[\\s"\'`*]'
+  return new RegExp(source.replaceAll(' ?', `${blanks}*`).replaceAll(' ', `${blanks}+`), 'i')
 }
 
 /** Characters before and after an anchor that a pattern sees, unless the rule needs more. */
@@ -75,21 +85,25 @@ const maxWindows = 20_000
 const maxMatches = 50
 
 /** @param texts The texts that `text` consists of. A rule sees one of them, unless it says that its phrase may be split. */
-function findOrders(text: string, texts?: JoinedTexts): { matches: Match[]; isComplete: boolean } {
+function findOrders(text: string, source: TextSource, texts?: JoinedTexts): { matches: Match[]; isComplete: boolean } {
   const matches: Match[] = []
   let windows = 0
-  anchors.scan(text, ({ rule, pattern, and }, index) => {
-    if (++windows > maxWindows || matches.length >= maxMatches) return false
+  let isComplete = true
+  anchors[source].scan(text, ({ rule, pattern, and }, index) => {
+    // The rest may be worse than what was found.
+    isComplete = ++windows <= maxWindows && matches.length < maxMatches
+    if (!isComplete) return false
     const [first, last] = texts && !rule.mayBeSplit ? texts.boundsAt(index) : [0, text.length]
     const reach = rule.charsAround ?? charsAround
     const from = Math.max(first, index - reach)
     const window = text.slice(from, Math.min(last, index + reach))
+    if (rule.contains !== undefined && !window.includes(rule.contains)) return undefined
     const match = pattern.exec(window)
     if (match && (!and || and.test(window)))
       matches.push({ rule, start: from + match.index, end: from + match.index + match[0].length })
     return undefined
   })
-  return { matches, isComplete: windows <= maxWindows }
+  return { matches, isComplete }
 }
 
 function toFinding({ rule, start, end }: Match, texts: JoinedTexts, skeletons: JoinedTexts): Finding {
@@ -98,13 +112,17 @@ function toFinding({ rule, start, end }: Match, texts: JoinedTexts, skeletons: J
   const isDisguised = texts !== skeletons && !original.replace(/[\u2018\u2019\u201c\u201d]/g, "'").includes(phrase)
   const message = isDisguised ? `${rule.message} It is disguised by special characters.` : rule.message
   const where = skeletons.whereIs(start, end)
-  return { rule: 'instructions', severity: rule.severity, where, message, excerpt: toExcerpt(phrase) }
+  return { rule: rule.rule ?? 'instructions', severity: rule.severity, where, message, excerpt: toExcerpt(phrase) }
 }
 
-function checkDecoded(decoded: string, encoding: string, where: string): Finding[] {
+function checkDecoded(
+  decoded: string,
+  source: TextSource,
+  { encoding, where }: { readonly encoding: string; readonly where: string },
+): Finding[] {
   const skeleton = toSkeleton(decoded)
-  return findOrders(skeleton).matches.map(({ rule, start, end }) => ({
-    rule: 'instructions',
+  return findOrders(skeleton, source).matches.map(({ rule, start, end }) => ({
+    rule: rule.rule ?? 'instructions',
     severity: rule.severity,
     where,
     message: `${rule.message} It is encoded in ${encoding}.`,
@@ -125,9 +143,9 @@ function checkForeign(texts: JoinedTexts): Finding[] {
 function floodOfPhrases(texts: JoinedTexts): Finding {
   return {
     rule: 'not-inspected',
-    severity: 'low',
+    severity: 'high',
     where: texts.whereIs(0),
-    message: `The text contains more than ${maxWindows} words that can be part of an order, so the rest was not inspected.`,
+    message: `The text contains more than ${maxMatches} orders, or ${maxWindows} words that can be part of one, so the rest was not inspected.`,
     excerpt: toExcerpt(texts.text.slice(0, 160)),
   }
 }

@@ -14,7 +14,7 @@ const lower = [...'abcdefghijklmnopqrstuvwxyz']
 const alphanumeric = [...lower, ...'0123456789']
 
 /** Nothing that belongs to the same word may precede a token. */
-const begin = '(?<![A-Za-z0-9_-])'
+export const begin = '(?<![A-Za-z0-9_-])'
 const finish = '(?![A-Za-z0-9_-])'
 
 function token(kind: string, anchors: readonly string[], body: string): SecretPattern {
@@ -32,8 +32,7 @@ export const secretPatterns: readonly SecretPattern[] = [
     kind: 'AWS access key id',
     anchors: ['akia', 'asia', 'abia', 'acca'],
     pattern: new RegExp(`${begin}(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}${finish}`, 'y'),
-    // The key of the AWS documentation.
-    check: (match) => (match[0].endsWith('EXAMPLE') ? undefined : [0, match[0].length]),
+    check: (match) => (isDocumentationKey(match[0]) ? undefined : [0, match[0].length]),
   },
   token('GitHub token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], 'gh[pousr]_[A-Za-z0-9]{36,255}'),
   token('GitHub token', ['github_pat_'], 'github_pat_[A-Za-z0-9_]{50,255}'),
@@ -183,7 +182,36 @@ const placeholders =
   /^(?:pass(?:word|wd)?\d{0,3}|pwd|secret|token|changeme|example|user(?:name)?|your.*|my.*|test.*|dummy.*|placeholder.*|redacted.*|x+|\*+|\.+|-+|<.*|\$.*|%.*|\{.*|\[.*|none|null|undefined|true|false|string|required|optional)$/i
 
 function isPlaceholder(value: string): boolean {
-  return placeholders.test(value.slice(0, 200))
+  return placeholders.test(value.slice(0, 200)) || isDocumentationKey(value)
+}
+
+/** The keys of the AWS documentation, which say so at their end: on their own, in an assignment and as a member. */
+function isDocumentationKey(value: string): boolean {
+  return /EXAMPLE(?:KEY)?$/.test(value)
+}
+
+/**
+ * Whether a secret is obviously made up: it follows the alphabet or the keyboard, or consists of words such as `secret`, also
+ * with digits in place of letters. Documentation is full of these. They raise no finding, but are redacted like all others,
+ * because people choose such passwords, too.
+ */
+export function isMadeUp(value: string): boolean {
+  const text = value.slice(0, 200)
+  if (/abcdef|12345|qwerty|0{6}|(.)\1{5}/i.test(text)) return true
+  return consistsOfWords(text) || consistsOfWords(withLetters(text.replace(/[\d!]{1,4}$/, '')))
+}
+
+const madeUpWords =
+  /some|my|your|the|our|this|is|very|super|sooper|top|database|db|admin|root|default|new|old|secure|strong|safe|good|long|real|username|user|personal|access|server|installation|app|api|client|refresh|oauth|auth|bearer|password|passphrase|passwd|pass|pwd|pw|secret|token|key|value|string|here|code|id|foo|bar|baz|ed|hunter|demo|sample|example|test|fake|dummy|mock|change|me|it|please|insert|enter|put|replace|with|live|hello|world|letmein|welcome|ghp|gho|ghu|ghs|ghr|sk|pk|[\d_.!@#$*-]/gi
+
+/** Words are removed one after the other, because an expression for a text of words could take exponential time. */
+function consistsOfWords(text: string): boolean {
+  return text.replace(madeUpWords, '') === ''
+}
+
+/** Letters in place of the digits and signs that imitate them. */
+function withLetters(text: string): string {
+  return text.replace(/[013457@$]/g, (sign) => 'oieast'['013457'.indexOf(sign)] ?? (sign === '@' ? 'a' : 's'))
 }
 
 /** Code, paths, numbers, words and identifiers are not random; digits and letters without an order are. */

@@ -1,7 +1,10 @@
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
 import { Anchors } from './anchors.ts'
 import type { Finding } from './finding.ts'
+import { logSecretPatterns } from './log-secret-patterns.ts'
 import {
+  begin,
+  isMadeUp,
   isSecretValue,
   readSecretName,
   type SecretName,
@@ -25,25 +28,47 @@ export interface Secret {
  * findSecrets('Log in with https://admin:Vq8sPz1m@db.example') // [{ kind: 'password in a URL', start: 20, end: 28 }]
  */
 export function findSecrets(text: string): Secret[] {
+  return findUpTo(text, maxSecrets, anchors)
+}
+
+function findUpTo(text: string, limit: number, anchors: Anchors<AnchoredPattern>): Secret[] {
   const found: Secret[] = []
   let end = 0
-  anchors.scan(text, ({ kind, pattern, check }, index) => {
+  let checked = 0
+  let nested = 0
+  anchors.scan(text, ({ kind, pattern, check, isWord }, index) => {
     // Several patterns can match the same characters; the first one that starts there counts.
-    if (index < end) return undefined
+    if (index < end || (isWord && isWordChar(text.charCodeAt(index - 1)))) return undefined
     pattern.lastIndex = index
     const match = pattern.exec(text)
-    const range = match ? (check ? check(match) : ([0, match[0].length] as const)) : undefined
-    if (!range || found.length >= maxSecrets) return undefined
-    end = index + range[1]
-    found.push({ kind, start: index + range[0], end })
-    return undefined
+    if (!match) return undefined
+    const range = check ? check(match) : ([0, match[0].length] as const)
+    nested = index < checked ? nested + 1 : 0
+    checked = Math.max(checked, index + match[0].length)
+    // Names within values that are names again take long to read, and no ordinary text has them: all of it counts.
+    if (!range && nested < maxNested) return undefined
+    end = range ? index + range[1] : checked
+    found.push({ kind, start: index + (range?.[0] ?? 0), end })
+    return found.length < limit ? undefined : false
   })
   return found
 }
 
+const maxNested = 4
+
+function isWordChar(code: number): boolean {
+  return (
+    (code >= 97 && code <= 122) ||
+    (code >= 65 && code <= 90) ||
+    (code >= 48 && code <= 57) ||
+    code === 95 ||
+    code === 45
+  )
+}
+
 /**
  * Copies a JSON value with every secret replaced by text such as `[redacted GitHub token]`. Also replaces the values of members
- * whose names say that they are secret.
+ * whose names say that they are secret, and credentials in headers, URLs, forms and command lines.
  *
  * @example
  * redactSecrets({ user: 'ada', password: 'Vq8sPz1m' }) // { user: 'ada', password: '[redacted password]' }
@@ -52,11 +77,14 @@ export function redactSecrets(value: unknown): unknown {
   return redact(value, 0)
 }
 
-/** Finds secrets in texts: one finding per secret, which does not show it. */
+/** Finds secrets in texts: one finding per secret, which does not show it. Leaves out those that are obviously made up. */
 export function checkSecrets(texts: JoinedTexts): Finding[] {
-  return findSecrets(texts.text)
+  const all = findSecrets(texts.text)
+  // After so many, a real one may follow that was not looked for.
+  const found = all.length < maxSecrets ? all.filter(({ start, end }) => !isMadeUp(texts.text.slice(start, end))) : all
+  return found
     .slice(0, maxFindings)
-    .map(({ kind, start, end }) => toFinding(kind, texts.whereIs(start), texts.text.slice(start, end)))
+    .map(({ kind, start, end }) => secretFinding(kind, texts.whereIs(start), texts.text.slice(start, end)))
 }
 
 /** Finds members whose names say that their values are secret. */
@@ -66,8 +94,8 @@ export class SecretMembers {
   check(place: Place, value: string): void {
     const { key } = place
     if (typeof key !== 'string' || value.length > maxMemberChars || this.findings.length >= maxFindings) return
-    if (isSecretValue(knownSecretName(key), value))
-      this.findings.push(toFinding('password or key', describePlace(place), value))
+    if (isSecretValue(knownSecretName(key), value) && !isMadeUp(value))
+      this.findings.push(secretFinding('password or key', describePlace(place), value))
   }
 }
 
@@ -93,9 +121,22 @@ const maxFindings = 50
 const maxSecrets = 10_000
 const maxDepth = 600
 
-const anchors = new Anchors<SecretPattern>(
-  secretPatterns.flatMap((pattern) => pattern.anchors.map((text) => ({ text, value: pattern }))),
-)
+interface AnchoredPattern extends SecretPattern {
+  /** Whether nothing that belongs to a word may precede it. Looked at first: a pattern takes much longer. */
+  readonly isWord: boolean
+}
+
+const anchors = anchorsOf(secretPatterns)
+const redactedAnchors = anchorsOf([...secretPatterns, ...logSecretPatterns])
+
+function anchorsOf(patterns: readonly SecretPattern[]): Anchors<AnchoredPattern> {
+  return new Anchors(
+    patterns.flatMap((pattern) => {
+      const value = { ...pattern, isWord: pattern.pattern.source.startsWith(begin) }
+      return pattern.anchors.map((text) => ({ text, value }))
+    }),
+  )
+}
 
 function redact(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return redactText(value)
@@ -109,13 +150,17 @@ function redact(value: unknown, depth: number): unknown {
 }
 
 function redactMember(key: string, value: unknown, depth: number): unknown {
-  return typeof value === 'string' && isSecretValue(readSecretName(key), value)
-    ? '[redacted password]'
-    : redact(value, depth + 1)
+  // Passwords and codes may be numbers. Small ones are counts and flags.
+  if (typeof value === 'number' && Math.abs(value) > 9_999 && isSecretValue(readSecretName(key), String(value)))
+    return '[redacted password]'
+  if (typeof value !== 'string' || !isSecretValue(readSecretName(key), value)) return redact(value, depth + 1)
+  const [secret] = findSecrets(value)
+  const isWhole = secret !== undefined && secret.start === 0 && secret.end === value.length
+  return `[redacted ${isWhole ? secret.kind : 'password'}]`
 }
 
 function redactText(text: string): string {
-  const secrets = findSecrets(text)
+  const secrets = findUpTo(text, maxSecrets, redactedAnchors)
   if (secrets.length === 0) return text
   if (secrets.length >= maxSecrets) return '[redacted text]'
   let result = ''
@@ -127,7 +172,8 @@ function redactText(text: string): string {
   return result + text.slice(last)
 }
 
-function toFinding(kind: string, where: string, secret: string): Finding {
+/** Creates the finding for a secret, which does not show it. */
+export function secretFinding(kind: string, where: string, secret: string): Finding {
   // A few characters are enough to recognize it, and too few to use it.
   const excerpt = secret.length >= 20 ? `${secret.slice(0, 4)}… (${secret.length} characters)` : '…'
   return {

@@ -421,8 +421,8 @@ export const poisonedResults: readonly PoisonedText[] = [
   {
     title: 'a text with more characters than are inspected',
     rule: 'not-inspected',
-    severity: 'low',
-    text: 'a b '.repeat(300_000),
+    severity: 'high',
+    text: 'a b '.repeat(1_100_000),
   },
 ]
 
