@@ -36,8 +36,8 @@ async function open() {
   const http = await serveHttp(createGateway(host), { port: 0 })
   return {
     received,
-    call: async (headers: Record<string, string>) => {
-      const params = { name: 'db_query', arguments: { region: 'eu' }, _meta: meta }
+    call: async (headers: Record<string, string>, name = 'db_query', args: object = { region: 'eu' }) => {
+      const params = { name, arguments: args, _meta: meta }
       const response = await fetch(http.url, {
         method: 'POST',
         headers: {
@@ -45,7 +45,7 @@ async function open() {
           accept: 'application/json, text/event-stream',
           'mcp-protocol-version': '2026-07-28',
           'mcp-method': 'tools/call',
-          'mcp-name': 'db_query',
+          'mcp-name': name,
           ...headers,
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
@@ -73,6 +73,20 @@ describe('the headers of a call through a gateway (2026-07-28)', () => {
       'mcp-param-region': 'eu',
       'mcp-param-tenant': 'acme',
     })
+  })
+
+  it('of call_tool are checked against the tool that it calls, and only those of its arguments are sent [HDR-014]', async () => {
+    await using gateway = await open()
+    const callTool = (headers: Record<string, string>, args: object) =>
+      gateway.call(headers, 'call_tool', { name: 'db_query', arguments: args })
+    expect((await callTool({ 'mcp-param-region': 'us' }, { region: 'eu' })).status).toBe(400)
+    expect((await callTool({ 'mcp-param-region': 'us' }, {})).status).toBe(400)
+    expect(gateway.received).toEqual([])
+    expect((await callTool({ 'mcp-param-other': 'x' }, { region: 'eu' })).status).toBe(200)
+    expect((await callTool({}, { region: 'eu' })).status).toBe(200)
+    expect((await callTool({ 'mcp-param-region': 'eu' }, { region: 'eu' })).status).toBe(200)
+    const sent = gateway.received.map((headers) => Object.entries(headers).filter(([name]) => /^mcp-param/.test(name)))
+    expect(sent).toEqual(Array.from({ length: 3 }, () => [['mcp-param-region', 'eu']]))
   })
 
   it('that disagree with the body are refused with an HTTP error before anything is sent [HDR-014]', async () => {

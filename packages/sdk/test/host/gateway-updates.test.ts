@@ -94,7 +94,7 @@ describe('a subscription through a gateway', () => {
     await using client = await connect(gateway.url, { revision: '2025-11-25' })
     let updates = 0
     client.on('resourceUpdated', () => updates++)
-    await client.subscribeResource('notes://today')
+    await expect(client.subscribeResource('notes://today')).rejects.toThrow('denied')
     await eventually(() => errors.length > 0)
     expect(errors[0]).toMatchObject({ code: 'denied' })
     server.sendResourceUpdated('notes://today')
@@ -192,7 +192,9 @@ describe('subscriptions to resources that do not exist', () => {
     await using client = await connect(gateway.url, { revision })
     const updated: string[] = []
     client.on('resourceUpdated', ({ uri }) => updated.push(uri))
-    for (const uri of ['notes://never', 'tenon-gateway:nobody/x', 'notes://today']) await client.subscribeResource(uri)
+    for (const uri of ['notes://never', 'tenon-gateway:nobody/x'])
+      await expect(client.subscribeResource(uri)).rejects.toThrow('Resource not found')
+    await client.subscribeResource('notes://today')
     await eventually(() => {
       server.sendResourceUpdated('notes://today')
       return updated.length > 0

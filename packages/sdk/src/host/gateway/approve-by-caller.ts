@@ -29,7 +29,7 @@ export async function approveByCaller(
 }
 
 function messageOf({ action, reason, findings }: ApprovalRequest): string {
-  const lines = [`${describeAction(action)} needs your approval. ${reason}.`]
+  const lines = [`${describeAction(action)} needs your approval. ${reason.replace(/\.$/, '')}.`]
   if (action.kind === 'tool') lines.push(`Arguments: ${shorten(JSON.stringify(action.arguments))}`)
   for (const { message, where } of findings) lines.push(`Warning (${where}): ${message}`)
   return lines.join('\n')

@@ -1,16 +1,19 @@
 import type { ClientAuth } from '../../auth/client/client-auth.ts'
 import { bearer } from '../../auth/client/oauth.ts'
 import type { Call } from '../../era/call.ts'
-import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
+import { McpError } from '../../errors.ts'
 import type { ElicitParams, ElicitResult } from '../../protocol/elicitation.ts'
 import type { InputRequest } from '../../protocol/input.ts'
 import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Root } from '../../protocol/roots.ts'
 import type { CreateMessageParams, CreateMessageResult } from '../../protocol/sampling.ts'
+import type { Account } from '../../util/account.ts'
 import type { ActionServer, Approval, ApprovalRequest, Approve } from '../action.ts'
 import type { Host } from '../host.ts'
 import type { HostInput } from '../options.ts'
+import type { Taint } from '../taint.ts'
 import { approveByCaller } from './approve-by-caller.ts'
+import { busy } from './busy.ts'
 import { authOf } from './identity.ts'
 import type { OpenCall } from './open-call.ts'
 import type { UserTokens } from './options.ts'
@@ -24,8 +27,17 @@ export interface CallerSessionOptions {
   /** What the caller can be asked. */
   readonly abilities: readonly Ability[]
   readonly userTokens: UserTokens
-  /** True if another anonymous caller uses the session next. */
+  /** True if nobody can use the session again, because it is unknown who the next caller is. */
   readonly isAnonymous: boolean
+  /** Who answers for what the session uses, besides others. */
+  readonly account: Account | undefined
+  /**
+   * Takes a place for a session that is used from now on. Throws if there is none for this account.
+   * @returns A function that gives the place back.
+   */
+  takePlace(): () => void
+  /** What the caller has received, in all of its sessions. */
+  readonly taint: Taint
   /** Asks the operator of the gateway. */
   readonly approve: Approve | undefined
   /** Sends a log message that belongs to no call. */
@@ -46,11 +58,6 @@ interface QuestionContext {
 /** Calls that wait for an answer cost memory here and at the server. */
 const maxOpenCalls = 1_000
 
-/** The error for a caller that has to wait. */
-export function busy(what: string): ProtocolError {
-  return new ProtocolError(ErrorCode.InternalError, `${what}. Try again later.`)
-}
-
 /** A caller with connections of its own. Questions of its servers go to the call of this caller that is open. */
 export class CallerSession {
   readonly host: Host
@@ -60,15 +67,19 @@ export class CallerSession {
   #uses = 0
   #subscriptions = 0
   #onUnused: (() => void) | undefined
+  /** Gives the place back that the session has while it is in use. */
+  #leavePlace: (() => void) | undefined
+  #wasAsked = false
   /** The last request of the caller. */
   #last: Pick<Call, 'link' | 'stream'> | undefined
   readonly #auth = new Map<string, ClientAuth>()
 
   constructor(host: Host, options: CallerSessionOptions) {
     this.#options = options
-    const { caller, log } = options
+    const { caller, taint, log } = options
     this.host = host.session({
       caller,
+      taint,
       authFor: (server) => this.#authFor(server),
       approve: (request) => this.#approve(request),
       input: this.#input(),
@@ -103,9 +114,19 @@ export class CallerSession {
     return this.#calls.size + this.#uses + this.#subscriptions > 0
   }
 
+  /** Whether nothing is left of the calls so far: no connection, and no question that counts towards a limit. */
+  get isClean(): boolean {
+    return !this.isBusy && !this.#wasAsked && !this.host.isConnected
+  }
+
+  get account(): Account | undefined {
+    return this.#options.account
+  }
+
   /** Begins a call that stays open while the caller answers questions. */
   begin(call: ConstructorParameters<typeof RelayedCall>[0]): RelayedCall {
     this.#checkRoom()
+    this.#occupy()
     const begun = new RelayedCall(call)
     this.#calls.add(begun)
     return begun
@@ -114,6 +135,7 @@ export class CallerSession {
   /** Keeps the session for a call, until the returned function is called. */
   use(): () => void {
     this.#checkRoom()
+    this.#occupy()
     this.#uses++
     return () => {
       this.#uses--
@@ -123,11 +145,16 @@ export class CallerSession {
 
   /** Keeps the session for a subscription, until the returned function is called. Their number is limited elsewhere. */
   useToSubscribe(): () => void {
+    this.#occupy()
     this.#subscriptions++
     return () => {
       this.#subscriptions--
       this.#released()
     }
+  }
+
+  #occupy(): void {
+    this.#leavePlace ??= this.#options.takePlace()
   }
 
   #checkRoom(): void {
@@ -141,8 +168,10 @@ export class CallerSession {
   }
 
   #released(): void {
-    if (!this.#onUnused || this.isBusy) return
-    this.#onUnused()
+    if (this.isBusy) return
+    this.#leavePlace?.()
+    this.#leavePlace = undefined
+    this.#onUnused?.()
     this.#onUnused = undefined
   }
 
@@ -151,8 +180,8 @@ export class CallerSession {
     const { approve, isAnonymous } = this.#options
     const { kind } = request.action
     if (kind === 'connect' || kind === 'definitions') return approve ? approve(request) : 'deny'
-    if (!this.#can('elicit')) return 'deny'
-    // The next anonymous caller is someone else.
+    if (!this.#can('elicit')) throw new Error('the caller cannot be asked, because it does not support elicitation')
+    // The next call may be that of someone else.
     const choices = isAnonymous ? request.choices.filter((choice) => choice === 'once') : request.choices
     // The key belongs to the question of the server, not to the one whether it may ask.
     const origin = request.origin instanceof KeyedQuestion ? request.origin.call : request.origin
@@ -216,10 +245,11 @@ export class CallerSession {
   }
 
   /**
-   * On handshake revisions a server asks on its connection, not in a call. The newest call of this caller to it is the most
-   * likely cause.
+   * On handshake revisions a server asks on its connection, not in a call. The connection belongs to this caller alone, so the
+   * question does too; the newest call to the server is the most likely cause. Without one, nobody is asked.
    */
   #ask({ id }: ActionServer, request: InputRequest, { signal, origin }: QuestionContext): ReturnType<OpenCall['ask']> {
+    this.#wasAsked = true
     const known = isAskable(origin) ? origin : undefined
     const call = known ?? [...this.#calls].findLast(({ server }) => server === id)
     if (call) return call.ask(request, signal)

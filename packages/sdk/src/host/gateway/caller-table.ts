@@ -1,17 +1,25 @@
 import type { Call } from '../../era/call.ts'
+import type { Caller } from '../../protocol/caller.ts'
+import { canAsk } from '../../protocol/input-check.ts'
 import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Context } from '../../server/context.ts'
+import { type Account, AccountCounter, accountOf } from '../../util/account.ts'
 import type { Approve } from '../action.ts'
 import type { Host } from '../host.ts'
-import { type Ability, abilities, busy, CallerSession } from './caller-session.ts'
-import { anonymous, authOf, identityOf } from './identity.ts'
+import { busy } from './busy.ts'
+import { type Ability, abilities, CallerSession } from './caller-session.ts'
+import { CallerTaints } from './caller-taints.ts'
+import { anonymous, audienceOf, authOf, identityOf, recordedNameOf } from './identity.ts'
 import type { UserTokens } from './options.ts'
+import { Places } from './places.ts'
 
 export interface CallerTableOptions {
   readonly host: Host
   readonly approve: Approve | undefined
   readonly maxCallers: number
   readonly userTokens: UserTokens
+  /** Whether other nodes may serve the same callers. */
+  readonly isOneOfSeveral: boolean
   /** Sends a log message that belongs to no call to the session of a caller. */
   log(link: Call['link'], message: LoggingMessageParams): void
   onError(error: unknown): void
@@ -23,25 +31,35 @@ export interface AcquiredSession {
   release(): void
 }
 
+type Source = Pick<Call, 'link' | 'stream'>
+
+/** The session or stream that subscribes. */
+export type Subscriber = Source & Pick<Context, 'caller'>
+
 /** How many sessions without connections are kept for the next call. */
 const maxUnconnected = 200
 
-/** The sessions of callers. Callers without identity and session never share one at the same time. */
+/** The sessions of callers. What a caller without identity used is closed afterwards: the next one is someone else. */
 export class CallerTable {
   readonly #options: CallerTableOptions
   /** By identity; users of 2026-07-28 have one for each set of abilities (and of scopes), because each request has its own. */
   readonly #sessions = new Map<string, CallerSession>()
-  /** Sessions that wait for the next anonymous caller, and those that have one. */
-  readonly #anonymous = new Set<CallerSession>()
-  readonly #busy = new Set<CallerSession>()
-  /** The same for calls to servers that all callers share. They hold no connections, so they do not count. */
+  /** One for each call of an anonymous caller that is open, or whose connections are being closed. */
+  readonly #single = new Set<CallerSession>()
+  /** Sessions for calls of anonymous callers to servers that all callers share. They hold no connections, so they do not count. */
   readonly #unconnected = new Set<CallerSession>()
-
+  /** The same for the streams of anonymous callers. */
+  readonly #streams = new Map<string, CallerSession>()
+  readonly #places: Places
   readonly #hasUserTokens: boolean
+  readonly #taints: CallerTaints
 
   constructor(options: CallerTableOptions) {
     this.#options = options
+    this.#places = new Places(options.maxCallers)
     this.#hasUserTokens = Object.keys(options.userTokens).length > 0
+    const { host, isOneOfSeveral } = options
+    this.#taints = new CallerTaints({ ids: () => host.servers.map(({ id }) => id), isOneOfSeveral })
   }
 
   /**
@@ -51,15 +69,15 @@ export class CallerTable {
   acquireUnconnected(ctx: Context): AcquiredSession {
     const own = this.find(ctx)
     if (own) return { session: own, release: () => {} }
-    const can = abilitiesOf(ctx)
-    const session = take(this.#unconnected, can) ?? this.#create(anonymous, can, true)
+    const can = abilitiesOf(ctx.caller)
+    const session = take(this.#unconnected, can) ?? this.#create({ source: ctx.call, caller: anonymous, can })
     session.touch(ctx.call)
     return {
       session,
       release: () => {
         session.host.forget()
-        if (this.#unconnected.size < maxUnconnected) this.#unconnected.add(session)
-        else session.host.close().catch(this.#options.onError)
+        if (session.isClean && this.#unconnected.size < maxUnconnected) this.#unconnected.add(session)
+        else this.#close(session)
       },
     }
   }
@@ -68,33 +86,33 @@ export class CallerTable {
   acquire(ctx: Context): AcquiredSession {
     const own = this.find(ctx)
     if (own) return { session: own, release: () => {} }
-    const session = this.#takeAnonymous(ctx)
+    const account = accountFor(ctx.call)
+    this.#places.check(account)
+    this.#makeRoom()
+    const leave = this.#places.take(account)
+    const session = this.#create({ source: ctx.call, caller: anonymous, can: abilitiesOf(ctx.caller), account })
     session.touch(ctx.call)
-    this.#busy.add(session)
-    return {
-      session,
-      release: () => {
-        // It is closed if the table was closed meanwhile.
-        if (!this.#busy.delete(session)) return
-        session.host.forget()
-        this.#anonymous.add(session)
-      },
+    this.#single.add(session)
+    const release = async () => {
+      // Until its processes have ended, it takes the place of another.
+      await session.host.close().catch(this.#options.onError)
+      this.#single.delete(session)
+      leave()
     }
+    return { session, release: () => void release() }
   }
 
   /** The session of a caller with an identity; undefined for others. */
   find(ctx: Context): CallerSession | undefined {
     const identity = identityOf(ctx.call)
     if (identity === anonymous) return undefined
-    const can = abilitiesOf(ctx)
-    const prefix = this.#prefixOf(ctx.call)
-    const session = this.#get(isUser(identity) ? `${prefix}\n${can.join()}` : prefix, can)
+    const session = this.#of(ctx.call, ctx.caller)
     session.touch(ctx.call)
     return session
   }
 
   /** Tokens of one user may permit different things. What a server gets for one of them must not be used for another. */
-  #prefixOf(call: Pick<Call, 'link' | 'stream'>): string {
+  #prefixOf(call: Source): string {
     const identity = identityOf(call)
     if (!isUser(identity) || !this.#hasUserTokens) return identity
     const { clientId, scopes = [] } = authOf(call) ?? {}
@@ -102,78 +120,133 @@ export class CallerTable {
   }
 
   /**
-   * The session that holds the subscriptions of a caller: the one that its calls use, if there is any, because some servers
-   * send updates only on the connection that caused them.
+   * Returns the session for a subscription. Call `release` when the subscription has ended.
+   *
+   * @param isShared Whether all callers share the connection to the server.
    */
-  forSubscriptions(call: Pick<Call, 'link' | 'stream'>): CallerSession {
+  subscribe(call: Subscriber, isShared: boolean): AcquiredSession {
+    if (identityOf(call) !== anonymous) {
+      const session = this.#forSubscriptions(call)
+      return { session, release: session.useToSubscribe() }
+    }
+    const key = audienceOf(call)
+    const session = isShared ? this.#stream(call, key) : this.#get(call, key, [])
+    session.touch(call)
+    const release = session.useToSubscribe()
+    session.whenUnused(() => this.#remove(session))
+    return { session, release }
+  }
+
+  /**
+   * The session that holds the subscriptions of a caller: the one that its calls use, or will use, because some servers send
+   * updates only on the connection that caused them.
+   */
+  #forSubscriptions(call: Subscriber): CallerSession {
     const prefix = this.#prefixOf(call)
     const ofCalls = [...this.#sessions].find(([key]) => key === prefix || key.startsWith(`${prefix}\n`))
-    const session = ofCalls?.[1] ?? this.#get(subscriptionsKey(prefix), [])
+    const session = ofCalls?.[1] ?? this.#of(call, call.caller)
     // A session subscribes with its first request for ever; its calls have newer tokens.
     if (!ofCalls || isUser(prefix)) session.touch(call)
     return session
   }
 
+  #of(call: Source, caller: Caller): CallerSession {
+    const can = abilitiesOf(caller)
+    const prefix = this.#prefixOf(call)
+    return this.#get(call, isUser(prefix) ? `${prefix}\n${can.join()}` : prefix, can)
+  }
+
+  /** One stream of an anonymous caller may be for many resources. */
+  #stream(source: Source, key: string): CallerSession {
+    const session = this.#streams.get(key) ?? this.#create({ source, caller: anonymous, can: [] })
+    this.#streams.set(key, session)
+    return session
+  }
+
   /** The session or connection of a caller has ended. What it began may still run, for example as a task. */
   left(link: Call['link']): void {
+    this.#taints.left(link)
     const identity = identityOf({ stream: undefined, link })
-    for (const key of [identity, subscriptionsKey(identity)]) {
-      const session = this.#sessions.get(key)
-      session?.whenUnused(() => this.#remove(session))
-    }
+    const session = this.#sessions.get(identity)
+    session?.whenUnused(() => this.#remove(session))
   }
 
   /** Closes all sessions, also those with calls. The next caller gets a new one. */
   async close(): Promise<void> {
-    const all = [...this.#sessions.values(), ...this.#anonymous, ...this.#busy, ...this.#unconnected]
-    this.#sessions.clear()
-    this.#unconnected.clear()
-    this.#anonymous.clear()
-    this.#busy.clear()
+    const tables = [this.#sessions, this.#streams, this.#single, this.#unconnected]
+    const all = tables.flatMap((table) => [...table.values()])
+    for (const table of tables) table.clear()
     await Promise.all(all.map(({ host }) => host.close()))
   }
 
-  #get(key: string, can: readonly Ability[]): CallerSession {
+  #get(source: Source, key: string, can: readonly Ability[]): CallerSession {
     const known = this.#sessions.get(key)
     if (!known) this.#makeRoom()
-    const found = known ?? this.#create(key, can, false)
+    const [caller = key] = key.split('\n')
+    const account = accountFor(source)
+    const found = known ?? this.#create({ source, caller, can, account, takePlace: () => this.#places.take(account) })
     // The order of the map is the order of use.
     this.#sessions.delete(key)
     this.#sessions.set(key, found)
     return found
   }
 
-  /** A connection serves one anonymous call at a time, so that a question cannot reach another caller. */
-  #takeAnonymous(ctx: Context): CallerSession {
-    const can = abilitiesOf(ctx)
-    const waiting = take(this.#anonymous, can)
-    if (waiting) return waiting
-    this.#makeRoom()
-    return this.#create(anonymous, can, true)
-  }
-
-  #create(key: string, can: readonly Ability[], isAnonymous: boolean): CallerSession {
+  /** @param takePlace Default: the session needs no place of its own, now or later. */
+  #create({ source, caller, can, account, takePlace = () => () => {} }: NewSession): CallerSession {
     const { host, approve, userTokens, log } = this.#options
-    const [caller = key] = key.split('\n')
-    return new CallerSession(host, { caller, abilities: can, approve, userTokens, isAnonymous, log })
+    const isAnonymous = caller.startsWith(anonymous)
+    return new CallerSession(host, {
+      caller: isAnonymous ? anonymous : recordedNameOf(source),
+      abilities: can,
+      approve,
+      userTokens,
+      isAnonymous,
+      account,
+      takePlace,
+      taint: this.#taints.of(source),
+      log,
+    })
   }
 
   /** Closes sessions that are not in use. Throws if all are, because each may have a process for every server. */
   #makeRoom(): void {
     const { maxCallers } = this.#options
-    while (this.#sessions.size + this.#anonymous.size + this.#busy.size >= maxCallers) {
-      const [waiting] = this.#anonymous
-      const unused = waiting ?? [...this.#sessions.values()].find(({ isBusy }) => !isBusy)
+    while (this.#sessions.size + this.#single.size >= maxCallers) {
+      const unused = this.#unused()
       if (!unused) throw busy(`The gateway serves ${maxCallers} callers (maxCallers)`)
       this.#remove(unused)
     }
   }
 
+  /** The least recently used session of whoever has the most, so that opening many ends those of nobody else. */
+  #unused(): CallerSession | undefined {
+    const sessions = [...this.#sessions.values()]
+    const counts = new AccountCounter()
+    for (const { account } of sessions) counts.add(account, 1)
+    let found: CallerSession | undefined
+    for (const session of sessions) {
+      if (!session.isBusy && (!found || counts.of(session.account) > counts.of(found.account))) found = session
+    }
+    return found
+  }
+
   #remove(session: CallerSession): void {
-    this.#anonymous.delete(session)
-    for (const [key, other] of this.#sessions) if (other === session) this.#sessions.delete(key)
+    for (const table of [this.#sessions, this.#streams])
+      for (const [key, other] of table) if (other === session) table.delete(key)
+    this.#close(session)
+  }
+
+  #close(session: CallerSession): void {
     session.host.close().catch(this.#options.onError)
   }
+}
+
+interface NewSession {
+  readonly source: Source
+  readonly caller: string
+  readonly can: readonly Ability[]
+  readonly account?: Account | undefined
+  readonly takePlace?: () => () => void
 }
 
 /** Takes a session of a caller that could be asked the same. */
@@ -186,14 +259,16 @@ function take(sessions: Set<CallerSession>, can: readonly Ability[]): CallerSess
   return undefined
 }
 
-function subscriptionsKey(identity: string): string {
-  return `${identity}\nsubscriptions`
-}
-
 function isUser(identity: string): boolean {
   return identity.startsWith('user ')
 }
 
-function abilitiesOf(ctx: Context): Ability[] {
-  return abilities.filter((ability) => ctx.can(ability))
+/** Who the places of a caller count for; undefined on a connection of its own without identity, such as stdio. */
+function accountFor({ stream, link }: Source): Account | undefined {
+  return accountOf(stream?.request ?? link.transport)
+}
+
+/** What a caller can be asked. */
+export function abilitiesOf(caller: Caller): Ability[] {
+  return abilities.filter((ability) => canAsk(caller, ability))
 }

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError, PeerError, ProtocolError, Suspended } from '../../errors.ts'
+import { ErrorCode, McpError, PeerError, ProtocolError, Suspended, withoutOutput } from '../../errors.ts'
 import type { Implementation } from '../../protocol/capabilities.ts'
 import type { RequestMeta } from '../../protocol/meta.ts'
 import type { GetPromptParams, GetPromptResult } from '../../protocol/prompts.ts'
@@ -15,9 +15,10 @@ import type { HostTool } from '../catalog.ts'
 import type { Host } from '../host.ts'
 import type { HostToolResult } from '../tool-calls.ts'
 import { toAccess } from './access.ts'
-import { CallerTable } from './caller-table.ts'
+import { abilitiesOf, CallerTable } from './caller-table.ts'
+import { CallerVariants } from './caller-variants.ts'
 import { GatewayTasks, taskCapabilities } from './gateway-tasks.ts'
-import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
+import { fromGatewayUri, isGatewayUri, toGatewayUris } from './gateway-uri.ts'
 import { checkMirroredArguments } from './mirrored-arguments.ts'
 import { resourceNotFound, toReferenceError, toResourceError } from './not-found.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
@@ -50,6 +51,7 @@ class Gateway {
   readonly #host: Host
   readonly #relay: Relay
   readonly #personal: PersonalServers
+  readonly #variants: CallerVariants
   readonly #isAllowed: IsAllowed
   readonly #toolSearch: boolean | 'auto'
   readonly #tasks: GatewayTasks | undefined
@@ -59,6 +61,7 @@ class Gateway {
     this.#host = host
     this.#isAllowed = toAccess(access)
     this.#toolSearch = options.toolSearch ?? 'auto'
+    if (this.#toolSearch !== false) host.reserveToolNames(searchTools.map(({ name }) => name))
     const capabilities = {
       tools: { listChanged: true },
       prompts: { listChanged: true },
@@ -76,22 +79,25 @@ class Gateway {
       approve: host.approve,
       maxCallers: options.maxCallers ?? 200,
       userTokens: options.userTokens ?? {},
+      isOneOfSeveral: options.bus !== undefined || server.stateKey !== undefined,
       log: (link, message) => this.server.sendLogTo(link, message),
       onError,
     })
     this.server.onClosed((link) => callers.left(link))
+    const personal = Object.keys(options.userTokens ?? {})
     new GatewaySubscriptions({
       server: this.server,
       host,
       callers,
+      isShared: (id) => !personal.includes(id) && host.sharesConnection(id),
       isAllowed: (auth, id) => this.#isAllowed({ auth }, { server: id, originalName: '' }),
     })
     this.server.setRequestHandler('logging/setLevel', ({ level }, ctx) => {
       callers.find(ctx)?.host.setLogLevel(level)
       return {}
     })
-    const personal = Object.keys(options.userTokens ?? {})
     this.#personal = new PersonalServers({ host, callers, ids: personal, onError })
+    this.#variants = new CallerVariants({ host, callers, onError })
     const standsAlone = (id: string) => !personal.includes(id) && host.standsAlone(id)
     this.#relay = new Relay({ standsAlone, callers, parkedMs, bus: options.bus, onError })
     host.on('catalogChanged', () => this.#changed())
@@ -157,28 +163,31 @@ class Gateway {
 
   async #allowedTools(ctx: Context): Promise<HostTool[]> {
     await this.#personal.prepare(ctx)
-    return (await this.#host.tools()).filter((tool) => this.#isAllowed(ctx, tool))
+    const abilities = await this.#variants.prepare(ctx)
+    return (await this.#host.toolsOf(abilities)).filter((tool) => this.#isAllowed(ctx, tool))
   }
 
   async #callTool({ name, arguments: args = {} }: CallToolParams, ctx: Context): Promise<CallToolResult> {
-    // A server with the id `search` may have a tool called `tools`.
-    const isSearch = isSearchTool(name) && (await this.#toolsFor(ctx)) === searchTools
+    // Also while the catalog is small: a caller may have listed the tools when it was large.
+    const isSearch = this.#toolSearch !== false && isSearchTool(name)
     const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
     if (found && 'result' in found) return found.result
     const target = found?.call ?? { name, arguments: args }
     await this.#personal.prepare(ctx)
-    const tool = await this.#host.findTool(target.name)
+    const tool = await this.#host.findTool(target.name, abilitiesOf(ctx.caller).sort().join(' '))
     if (!tool || !this.#isAllowed(ctx, tool)) {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${target.name.slice(0, 100)}`)
     }
-    if (!found) checkMirroredArguments(tool, args, ctx)
+    // The arguments of `call_tool` have no headers. Some that are sent all the same must not say something else.
+    if (found) checkMirroredArguments(tool, target.arguments, ctx, false)
+    else checkMirroredArguments(tool, args, ctx)
     try {
       const result = await this.#relay.run(ctx, tool.server, (host, call) =>
         host.callFound(tool, target.arguments, {
           signal: call.signal,
           onProgress: (progress) => call.onProgress(progress),
           _meta: forwarded(ctx),
-          headers: forwardedHeaders(ctx),
+          headers: found ? undefined : forwardedHeaders(ctx),
           relayed: call.relayed,
         }),
       )
@@ -191,7 +200,8 @@ class Gateway {
   #servePrompts(): void {
     const pages = new Pages(this.server.sealer, 'prompts')
     this.server.setRequestHandler('prompts/list', async (params, ctx) => {
-      const prompts = (await this.#host.prompts()).filter((prompt) => this.#isAllowed(ctx, prompt))
+      const abilities = await this.#variants.prepare(ctx)
+      const prompts = (await this.#host.promptsOf(abilities)).filter((prompt) => this.#isAllowed(ctx, prompt))
       const definitions = prompts.map(({ server: _server, originalName: _original, ...prompt }) => prompt)
       return pages.of(
         definitions,
@@ -204,7 +214,7 @@ class Gateway {
   }
 
   async #getPrompt({ name, arguments: args }: GetPromptParams, ctx: Context): Promise<GetPromptResult> {
-    const prompt = (await this.#host.prompts()).find((known) => known.name === name)
+    const prompt = await this.#host.findPrompt(name, abilitiesOf(ctx.caller).sort().join(' ')).catch(() => undefined)
     if (!prompt || !this.#isAllowed(ctx, prompt)) {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`)
     }
@@ -231,7 +241,9 @@ class Gateway {
     })
     this.server.setRequestHandler('resources/templates/list', async (params, ctx) => {
       const templates = await this.#allowed(ctx, this.#host.resourceTemplates())
-      const definitions = templates.map(({ server: _server, ...template }) => template)
+      // What a caller makes of such a template would go to the server that it names.
+      const own = templates.filter(({ uriTemplate }) => !isGatewayUri(uriTemplate))
+      const definitions = own.map(({ server: _server, ...template }) => template)
       return templatePages.of(
         definitions,
         ({ name }) => name,
@@ -305,8 +317,8 @@ class GatewayServer extends Server {
 }
 
 /** Intermediaries forward these headers, also those that they do not know (2026-07-28 streamable-http). */
-function forwardedHeaders({ request, caller }: Context): Record<string, string> | undefined {
-  if (!request || !caller.rules.mirrorsHeaders) return undefined
+function forwardedHeaders({ request }: Context): Record<string, string> | undefined {
+  if (!request) return undefined
   const found = Object.entries(request.headers).filter(([name]) => name.startsWith('mcp-param-'))
   return found.length > 0 ? Object.fromEntries(found) : undefined
 }
@@ -333,11 +345,11 @@ function forwarded({ meta }: Context): RequestMeta {
 function toErrorResult(error: unknown): CallToolResult {
   if (!(error instanceof McpError) || error instanceof Suspended || error instanceof ProtocolError) throw error
   if (error instanceof PeerError) throw toProtocolError(error)
-  return { content: [{ type: 'text', text: error.message }], isError: true }
+  return { content: [{ type: 'text', text: withoutOutput(error.message) }], isError: true }
 }
 
 function toProtocolError(error: unknown): unknown {
   if (error instanceof PeerError) return new ProtocolError(error.rpcCode, error.message, error.data)
   if (!(error instanceof McpError) || error instanceof Suspended || error instanceof ProtocolError) return error
-  return new ProtocolError(ErrorCode.InternalError, error.message)
+  return new ProtocolError(ErrorCode.InternalError, withoutOutput(error.message))
 }

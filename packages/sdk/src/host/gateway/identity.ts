@@ -1,5 +1,6 @@
 import type { Call } from '../../era/call.ts'
 import type { AuthInfo } from '../../protocol/auth-info.ts'
+import { accountOf } from '../../util/account.ts'
 
 type Source = Pick<Call, 'stream' | 'link'>
 
@@ -16,6 +17,26 @@ export function identityOf({ stream, link }: Source): string {
   const request = stream?.request
   if (!request) return `local ${numberOf(link)}`
   return request.principal === undefined ? anonymous : `user ${request.principal}`
+}
+
+/**
+ * Names who sent a request in the audit log: the user, if there is one, also in a session. The id of a session is a secret, so
+ * only its beginning is recorded. Nothing is kept apart by this name.
+ */
+export function recordedNameOf(source: Source): string {
+  const account = accountOf(source.stream?.request ?? source.link.transport)
+  if (account && !account.isAddress) return `user ${account.name}`
+  const { sessionId } = source.link.transport
+  return sessionId === undefined ? identityOf(source) : `session ${sessionId.slice(0, 8)}`
+}
+
+/**
+ * Names who receives the updates of a subscription: a caller, or one stream of an anonymous caller. Updates for one such stream
+ * must not reach another.
+ */
+export function audienceOf(source: Source): string {
+  const identity = identityOf(source)
+  return identity === anonymous ? `${anonymous} ${numberOf(source.link)}` : identity
 }
 
 /** The token of the caller, or the identity of its connection. */

@@ -13,10 +13,13 @@ export function checkMirroredArguments(
   { inputSchema }: HostTool,
   args: Readonly<Record<string, unknown>>,
   { request, caller }: Context,
+  required = caller.rules.mirrorsHeaders,
 ): void {
-  if (!request || !caller.rules.mirrorsHeaders) return
-  const problem = mirroredArgumentsProblem(mirroredOf(inputSchema), args, request)
-  if (problem !== undefined) throw new ProtocolError(ErrorCode.HeaderMismatch, problem)
+  if (!request) return
+  const problem = mirroredArgumentsProblem(mirroredOf(inputSchema), args, request, required)
+  // In sessions, the code that the draft of these headers used.
+  if (problem !== undefined)
+    throw new ProtocolError(caller.rules.mirrorsHeaders ? ErrorCode.HeaderMismatch : -32001, problem)
 }
 
 const known = new WeakMap<object, readonly MirroredArgument[]>()

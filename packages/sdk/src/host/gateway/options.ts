@@ -25,7 +25,10 @@ export interface GatewayOptions {
    * above 100 tools. Default `auto`.
    */
   toolSearch?: boolean | 'auto' | undefined
-  /** Callers with connections of their own. The least recently used is disconnected; if all have open calls, more are refused. Default 200. */
+  /**
+   * Callers with connections of their own. The least recently used of the user with the most is disconnected; if all have open
+   * calls, more are refused. One user, or one address of anonymous callers, gets at most three quarters. Default 200.
+   */
   maxCallers?: number | undefined
   /**
    * Lets callers run tools as tasks, if their servers do: `tasks()` of `tenon/tasks`. The gateway has tasks of its own, in
@@ -39,8 +42,10 @@ export interface GatewayOptions {
    * node; all need the same `server.stateKey`. Default: a caller has to come back to the same node.
    */
   bus?: Bus | undefined
-  /** Further options of the server that callers see: `limits`, `stateKey`, `onError`. */
-  server?: Pick<ServerOptions, 'limits' | 'stateKey' | 'onError' | 'instructions' | 'revisions'> | undefined
+  /** Further options of the server that callers see: `limits`, `stateKey`, `questions`, `onError`. */
+  server?:
+    | Pick<ServerOptions, 'limits' | 'stateKey' | 'questions' | 'onError' | 'instructions' | 'revisions'>
+    | undefined
 }
 
 /** Returns the token of a user for a server, by server id. */

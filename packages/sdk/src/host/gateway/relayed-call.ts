@@ -111,6 +111,7 @@ export class RelayedCall implements OpenCall, DrivenCall {
 
   /** Asks the caller. Resolves with the answer, possibly after several requests of the caller. */
   ask(request: InputRequest, signal: AbortSignal): Promise<ResultObject> {
+    if (this.ended) return Promise.reject(withdrawn('The call has ended'))
     const question: OpenQuestion = { key: `q${++this.#count}`, request, answer: deferred() }
     this.#questions.set(question.key, question)
     signal.addEventListener('abort', () => this.#withdraw(question, signal.reason), { once: true })
@@ -168,7 +169,7 @@ export class RelayedCall implements OpenCall, DrivenCall {
 
   #withdraw(question: OpenQuestion, reason: unknown): void {
     if (!this.#questions.delete(question.key)) return
-    question.answer.reject(new McpError('cancelled', 'The question was withdrawn', { cause: reason }))
+    question.answer.reject(withdrawn(reason))
     this.#notify()
   }
 
@@ -176,6 +177,8 @@ export class RelayedCall implements OpenCall, DrivenCall {
     const isParked = this.#timer !== undefined
     this.#outcome = outcome
     this.unpark(undefined)
+    // A server that has answered needs no answer any more. A caller who is asked all the same would come back to nothing.
+    for (const question of [...this.#questions.values()]) this.#withdraw(question, 'The call has ended')
     onEnd(isParked)
     this.#notify()
   }
@@ -185,4 +188,8 @@ export class RelayedCall implements OpenCall, DrivenCall {
     this.#changed = deferred()
     before.resolve()
   }
+}
+
+function withdrawn(reason: unknown): McpError {
+  return new McpError('cancelled', 'The question was withdrawn', { cause: reason })
 }

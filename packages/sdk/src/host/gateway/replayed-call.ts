@@ -17,6 +17,9 @@ interface Question {
   isOpen: boolean
 }
 
+/** Fits into the state that a caller carries (`maxStateBytes`), encrypted and with what else is in it. */
+const maxKeptChars = 131_072
+
 /** Keys of servers that are passed on. Others could be mistaken for keys of the gateway, or be too long for its state. */
 const usableKey = /^[A-Za-z0-9][\w.-]{0,63}$/
 
@@ -29,6 +32,8 @@ export class ReplayedCall implements OpenCall {
   readonly signal: AbortSignal
   readonly #ctx: Context
   #exchanges = 0
+  /** The result of the call, and its key in the state of the request. */
+  #final: { readonly key: string; readonly result: ResultObject } | undefined
   #counted: number
   /** The last question of each key. */
   readonly #questions = new Map<string, Question>()
@@ -40,6 +45,7 @@ export class ReplayedCall implements OpenCall {
     this.relayed = {
       origin: this,
       exchange: (send) => this.#exchange(send),
+      keep: () => this.#keep(),
       onLog: (message) => passOnLog(ctx, server, message),
       logLevel: ctx.caller.logLevel,
       statesLogLevel: ctx.caller.rules.describesCaller,
@@ -110,10 +116,25 @@ export class ReplayedCall implements OpenCall {
     if (ctx.remembers(key)) return ctx.once(key, send)
     if (mayBeTask(ctx)) await this.#note(number)
     const result = await send()
-    if (isFinal(result)) return result
+    if (isFinal(result)) {
+      this.#final = { key, result }
+      return result
+    }
     const stored = await ctx.once(key, () => result)
     if (stored.resultType === 'task') ctx.call.becomeTask?.()
     return stored
+  }
+
+  /** Stores the result, so that a later run of this call finds it instead of calling the server again. */
+  async #keep(): Promise<boolean> {
+    const final = this.#final
+    if (!final) return false
+    const isCarried = this.#ctx.caller.rules.multiRoundTrip && !mayBeTask(this.#ctx)
+    if (isCarried && JSON.stringify(final.result).length > maxKeptChars) {
+      throw new Error('it is suspicious, and too large to be kept while the caller is asked')
+    }
+    await this.#ctx.once(final.key, () => final.result)
+    return true
   }
 
   /** A task runs again if its process ends. What the server did meanwhile is unknown, and must not be done twice. */
