@@ -35,6 +35,8 @@ export interface ConnectAction {
   readonly target: string
   /** Names of environment variables that the process gets beyond the minimal ones. Values may be secrets. */
   readonly env: readonly string[]
+  /** Differs if values of variables that can choose or load code differ. Undefined if there are none. */
+  readonly envDigest?: string | undefined
   /** The command line or URL that was approved before; undefined at first use. */
   readonly before: string | undefined
 }
@@ -51,29 +53,41 @@ export interface DefinitionsAction {
 
 /** Calls a tool. */
 export interface ToolAction {
-  readonly kind: 'tool'
   readonly server: ActionServer
+  /**
+   * The servers whose data this session has received, except the destination: what is sent may contain that data, in whatever
+   * form. Rules with `from` that deny or ask go by this.
+   */
+  readonly taint?: readonly string[] | undefined
+  readonly kind: 'tool'
   /** As the server defines it. */
   readonly tool: Tool
   /** The name in the catalog of the host. */
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
-  /** Data of other servers in the arguments. */
+  /** Data of other servers that was recognized in the arguments. A hint: data can be rewritten so that it is not. */
   readonly flows: readonly DataFlow[]
 }
 
 /** Reads a resource, for example to give it to a model. */
 export interface ResourceAction {
-  readonly kind: 'resource'
   readonly server: ActionServer
+  /** As for `ToolAction`. */
+  readonly taint?: readonly string[] | undefined
+  readonly kind: 'resource'
   readonly uri: string
 }
 
 /** Gets a prompt. */
 export interface PromptAction {
-  readonly kind: 'prompt'
   readonly server: ActionServer
+  /** As for `ToolAction`. */
+  readonly taint?: readonly string[] | undefined
+  readonly kind: 'prompt'
+  /** The name that the server gives the prompt. */
   readonly prompt: string
+  /** The name in the catalog of the host. */
+  readonly name?: string | undefined
   readonly arguments: Readonly<Record<string, string>>
 }
 
@@ -86,24 +100,46 @@ export interface RootsAction {
 
 /** Lets a server use the model. */
 export interface SamplingAction {
-  readonly kind: 'sampling'
   readonly server: ActionServer
+  /** As for `ToolAction`. */
+  readonly taint?: readonly string[] | undefined
+  readonly kind: 'sampling'
   readonly request: CreateMessageParams
 }
 
 /** Sends a message of the model to the server that requested it. */
 export interface SamplingResultAction {
-  readonly kind: 'sampling-result'
   readonly server: ActionServer
+  /** As for `ToolAction`. */
+  readonly taint?: readonly string[] | undefined
+  readonly kind: 'sampling-result'
   readonly request: CreateMessageParams
   readonly result: CreateMessageResult
 }
 
 /** Shows a form or a URL of a server to the user. */
 export interface ElicitationAction {
-  readonly kind: 'elicitation'
   readonly server: ActionServer
+  /** As for `ToolAction`. */
+  readonly taint?: readonly string[] | undefined
+  readonly kind: 'elicitation'
   readonly request: ElicitParams
+}
+
+/** Hands what a server sent on to the model, the program or the caller of a gateway. */
+export interface ResultAction {
+  readonly kind: 'result'
+  readonly server: ActionServer
+  /** What the server was asked for. */
+  readonly of: 'tool' | 'resource' | 'prompt' | 'completion'
+  /** The name of the tool or prompt as its server defines it, or the URI of the resource. */
+  readonly name: string
+  /** The name of the tool or prompt in the catalog of the host. */
+  readonly catalogName?: string | undefined
+  /** What is suspicious about the result. */
+  readonly findings: readonly Finding[]
+  /** The result, or the message and data of an error. */
+  readonly result: unknown
 }
 
 /** Something that the host does for a user or a server, and that needs a decision first. */
@@ -117,9 +153,10 @@ export type HostAction =
   | SamplingAction
   | SamplingResultAction
   | ElicitationAction
+  | ResultAction
 
-/** `ask` asks the user by `approve`. */
-export type Decision = 'allow' | 'deny' | 'ask'
+/** `ask` asks the user by `approve`. `redact` replaces secrets, and is for results only. */
+export type Decision = 'allow' | 'deny' | 'ask' | 'redact'
 
 /** A question to the user. */
 export interface ApprovalRequest<A extends HostAction = HostAction> {
@@ -145,7 +182,13 @@ export type GrantDuration = 'once' | 'session' | 'always'
 export type Approval =
   | GrantDuration
   | 'deny'
-  | { readonly decision: GrantDuration | 'deny'; readonly edited?: CreateMessageParams | CreateMessageResult }
+  | {
+      readonly decision: GrantDuration | 'deny'
+      /** For sampling: what the user made of the request or the result. */
+      readonly edited?: CreateMessageParams | CreateMessageResult | undefined
+      /** What decided if no person was asked, such as an option of your program. The audit log then names it instead of the user. */
+      readonly by?: string | undefined
+    }
 
 /** Asks the user. Your user interface implements it; `terminalApproval()` is one for the terminal. */
 export type Approve = (request: ApprovalRequest) => Promise<Approval>

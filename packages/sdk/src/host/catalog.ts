@@ -1,7 +1,9 @@
 import { McpError } from '../errors.ts'
 import type { Prompt } from '../protocol/prompts.ts'
 import type { Tool } from '../protocol/tools.ts'
+import { sha256 } from '../util/sha256.ts'
 import type { Trust } from './action.ts'
+import { ToolNames } from './findings/tool-orders.ts'
 
 /** A tool of the catalog. */
 export interface HostTool extends Tool {
@@ -41,17 +43,36 @@ export interface CatalogSource {
   readonly prompts: readonly Prompt[]
 }
 
+/** A name that several servers claim. */
+export interface Collision {
+  readonly kind: 'tool' | 'prompt'
+  readonly name: string
+  /** The ids of the servers. */
+  readonly servers: readonly string[]
+}
+
 /** The tools and prompts of all servers under unique names. A name stays the same as long as its server stays configured. */
 export class Catalog {
   readonly tools: ReadonlyMap<string, HostTool>
   readonly prompts: ReadonlyMap<string, HostPrompt>
+  /** Names that several servers claim. Names are made so that there are none; if there are, nobody gets them. */
+  readonly collisions: readonly Collision[]
+  #toolNames: ToolNames | undefined
 
-  /** @param ids The ids of all configured servers, so that a server that is not available does not change names. */
-  constructor(sources: readonly CatalogSource[], ids: readonly string[]) {
+  /**
+   * @param ids The ids of all configured servers, so that a server that is not available does not change names.
+   * @param reserved Names that no tool of a server gets.
+   */
+  constructor(sources: readonly CatalogSource[], ids: readonly string[], reserved: ReadonlySet<string> = new Set()) {
     const toName = namesWith(ids)
+    const toToolName: ToName = (source, own) => {
+      const name = toName(source, own)
+      return reserved.has(name) ? withSuffix(name, source.id, own) : name
+    }
+    const collisions: Collision[] = []
+    this.collisions = collisions
     this.tools = unique(
-      sources,
-      toName,
+      { kind: 'tool', sources, toName: toToolName, collisions },
       ({ tools }) => tools,
       (tool, name, { id, trust }) => ({
         ...tool,
@@ -62,8 +83,7 @@ export class Catalog {
       }),
     )
     this.prompts = unique(
-      sources,
-      toName,
+      { kind: 'prompt', sources, toName, collisions },
       ({ prompts }) => prompts,
       (prompt, name, { id }) => ({
         ...prompt,
@@ -72,6 +92,12 @@ export class Catalog {
         originalName: prompt.name,
       }),
     )
+  }
+
+  /** All names of the tools, for texts that mention them. */
+  get toolNames(): ToolNames {
+    this.#toolNames ??= new ToolNames(this.tools.values())
+    return this.#toolNames
   }
 
   /** The error for a tool that does not exist. It names the nearest. */
@@ -98,19 +124,37 @@ export function searchIn(tools: Iterable<HostTool>, query: string, limit: number
     .map(({ tool }) => tool)
 }
 
+interface Naming {
+  readonly kind: Collision['kind']
+  readonly sources: readonly CatalogSource[]
+  readonly toName: ToName
+  readonly collisions: Collision[]
+}
+
+/** Nobody gets a name that several claim: the first one could have made its name on purpose. */
 function unique<T extends Named, Entry>(
-  sources: readonly CatalogSource[],
-  toName: ToName,
+  { kind, sources, toName, collisions }: Naming,
   itemsOf: (source: CatalogSource) => readonly T[],
   toEntry: (item: T, name: string, source: CatalogSource) => Entry,
 ): Map<string, Entry> {
   const entries = new Map<string, Entry>()
+  const claims = new Map<string, Set<string>>()
   for (const source of sources) {
     for (const item of itemsOf(source)) {
       const name = toName(source, item.name)
-      // A server that lists a name twice gets one entry: the first.
-      if (!entries.has(name)) entries.set(name, toEntry(item, name, source))
+      const servers = claims.get(name)
+      if (!servers) {
+        claims.set(name, new Set([source.id]))
+        entries.set(name, toEntry(item, name, source))
+      }
+      // A server that lists a name twice gets one entry: the first, whose definition is shown and used.
+      else servers.add(source.id)
     }
+  }
+  for (const [name, servers] of claims) {
+    if (servers.size === 1) continue
+    entries.delete(name)
+    collisions.push({ kind, name, servers: [...servers] })
   }
   return entries
 }
@@ -118,43 +162,59 @@ function unique<T extends Named, Entry>(
 type ToName = (source: Pick<CatalogSource, 'id' | 'isPrefixed'>, own: string) => string
 
 /**
- * A name gets a suffix if the id begins with another id: the tool `c` of `a_b` and the tool `b_c` of `a` would have the same
- * name. A server without a prefix cannot take the names of another: those that begin with its id get a prefix and a suffix.
+ * Names cannot collide, whatever servers call their tools:
+ *
+ * - A name that begins with `id_` belongs to the server with the longest such id: `git_hub_push` to `git_hub`, not to `git`.
+ * - A definition that would get the name of another server, or one that model APIs do not accept, gets a suffix with a digest of
+ *   its server and its own name.
+ * - A name that looks as if it had such a suffix gets one too, so that no server can choose a name with a suffix.
  */
 function namesWith(ids: readonly string[]): ToName {
-  const isAmbiguous = (id: string) => ids.some((other) => id.startsWith(`${other}_`))
-  const starts = ids.map((id) => ({ id, start: cleaned(`${id}_`).slice(0, shortestStart) }))
+  const ownerOf = (name: string) =>
+    ids.reduce<string | undefined>(
+      (owner, id) => (name.startsWith(`${id}_`) && id.length > (owner?.length ?? -1) ? id : owner),
+      undefined,
+    )
   return ({ id, isPrefixed }, own) => {
-    if (isPrefixed) return toUsable(`${id}_${own}`, id, own, isAmbiguous(id))
-    const isTaken = starts.some((other) => other.id !== id && cleaned(own).startsWith(other.start))
-    return isTaken ? toUsable(`${id}_${own}`, id, own, true) : toUsable(own, id, own, false)
+    if (isPrefixed) {
+      const plain = `${id}_${own}`
+      return ownerOf(plain) === id && isUsable(plain) ? plain : withSuffix(plain, id, own)
+    }
+    // Without a prefix it must not even look like a name of another server.
+    const clean = cleaned(own)
+    const isForeign = suffixed.test(clean) || ids.some((other) => other !== id && mayBelongTo(clean, other))
+    return !isForeign && isUsable(own) ? own : withSuffix(isForeign ? `${id}_${own}` : own, id, own)
   }
 }
 
-/** A name with characters that every model API accepts. It gets a suffix if it had to be changed. */
-function toUsable(plain: string, id: string, own: string, needsSuffix: boolean): string {
-  const clean = cleaned(plain)
-  const isUsable = clean === plain && clean.length <= maxNameLength && !needsSuffix
-  return isUsable ? clean : withSuffix(clean, `${id}\n${own}`)
+/** Whether every model API accepts the name, and it cannot be confused with one that has a suffix. */
+function isUsable(name: string): boolean {
+  return name.length <= maxNameLength && cleaned(name) === name && !suffixed.test(name)
 }
 
 function cleaned(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, '_')
 }
 
-/** A suffix has at most 8 characters, so names begin with at least this much of a long id. */
-const shortestStart = maxNameLength - 8
+/** 80 bits: a server that wants the name of another would have to try 2^80 names. */
+const suffixChars = 16
+const suffixed = /__[a-z2-7]{16}$/
 
-function withSuffix(name: string, identity: string): string {
-  const suffix = `_${hash(identity)}`
-  return name.slice(0, maxNameLength - suffix.length) + suffix
+function withSuffix(name: string, id: string, own: string): string {
+  const suffix = `__${base32(sha256(`${id}\n${own}`)).slice(0, suffixChars)}`
+  return cleaned(name).slice(0, maxNameLength - suffix.length) + suffix
 }
 
-/** FNV-1a with 32 bits, as text. It makes names differ; it need not resist attacks, because equal names are detected. */
-function hash(text: string): string {
-  let value = 0x811c9dc5
-  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
-  return (value >>> 0).toString(36)
+function base32(bytes: Uint8Array): string {
+  const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('')
+  return (bits.match(/.{5}/g) ?? [])
+    .map((group) => 'abcdefghijklmnopqrstuvwxyz234567'[Number.parseInt(group, 2)])
+    .join('')
+}
+
+/** Whether a definition of this server may have this name in the catalog. */
+export function mayBelongTo(name: string, id: string): boolean {
+  return name.startsWith(cleaned(`${id}_`).slice(0, maxNameLength - suffixChars - 2))
 }
 
 function wordsOf(text: string): string[] {

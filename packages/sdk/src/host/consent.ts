@@ -1,33 +1,55 @@
 import { DeniedError, McpError, Suspended } from '../errors.ts'
-import { untilAborted } from '../util/abort.ts'
+import { joinSignals, untilAborted } from '../util/abort.ts'
 import type { Emitter } from '../util/emitter.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
-import type { Approval, ApprovalRequest, Approve, Decision, GrantDuration, HostAction, ToolAction } from './action.ts'
+import type {
+  ActionServer,
+  Approval,
+  ApprovalRequest,
+  Approve,
+  Decision,
+  GrantDuration,
+  HostAction,
+  ResultAction,
+  ToolAction,
+} from './action.ts'
+import { coversCommand } from './approver.ts'
 import type { AuditLog } from './audit/audit.ts'
 import { digestOf } from './definitions.ts'
 import { describeAction } from './describe-action.ts'
 import type { HostEvents } from './events.ts'
 import type { Finding } from './findings/finding.ts'
 import type { GrantLookup, Grants, NewGrant } from './grants.ts'
-import type { CompiledPolicy, PolicyDecision } from './policy-match.ts'
+import { type CompiledPolicy, type PolicyDecision, taintOf } from './policy-match.ts'
+import type { Taint } from './taint.ts'
 
 /** Whether an action may happen, and why. */
 export interface Verdict {
   readonly allowed: boolean
-  /** What decided: a rule of the policy, a grant, the user, or the lack of one. */
-  readonly by: 'policy' | 'grant' | 'user' | 'default'
+  /** What decided: a rule of the policy, a grant, the user, the program without asking the user, or the lack of a user. */
+  readonly by: 'policy' | 'grant' | 'user' | 'program' | 'default'
   readonly reason: string
+  /** The name of the program that decided without asking the user. */
+  readonly program?: string | undefined
   /** What the user chose. */
   readonly duration?: GrantDuration | undefined
   /** For sampling: what the user made of the request or the result. */
   readonly edited?: Exclude<Approval, string>['edited']
 }
 
+/** What the policy decides about a result. */
+export interface ResultDecision {
+  readonly decision: Decision
+  readonly reason: string
+}
+
 export interface ConsentOptions {
   readonly policy: CompiledPolicy
   readonly approve: Approve | undefined
   readonly grants: Grants
+  /** What the session has received. Every action that is allowed and brings data of a server adds to it. */
+  readonly taint: Taint
   readonly events: Emitter<HostEvents>
   readonly audit: AuditLog | undefined
   /** The caller, for the audit log of a gateway. */
@@ -52,6 +74,7 @@ const choicesOf: Partial<Record<HostAction['kind'], readonly GrantDuration[]>> =
   connect: ['once', 'always'],
   definitions: ['once', 'always'],
   'sampling-result': ['once', 'session'],
+  result: ['once'],
 }
 const allChoices: readonly GrantDuration[] = ['once', 'session', 'always']
 
@@ -65,18 +88,96 @@ export class Consent {
 
   /** Throws a `DeniedError` if the action may not happen. Returns undefined at once if a rule of the policy allows it. */
   require(
-    action: HostAction,
+    given: HostAction,
     findings: readonly Finding[] = [],
     context?: ActionContext | undefined,
   ): undefined | Promise<Verdict> {
+    const action = this.#withTaint(given)
     const decided = this.#options.policy(action)
-    if (!isThenable(decided) && isAllowed(decided, action, findings)) return undefined
+    if (!isThenable(decided) && isAllowed(decided, action, findings)) {
+      this.#receives(action)
+      return undefined
+    }
     return this.#require(action, findings, decided, context)
   }
 
   /** Decides without throwing. */
-  async decide(action: HostAction, findings: readonly Finding[] = [], context?: ActionContext): Promise<Verdict> {
+  async decide(given: HostAction, findings: readonly Finding[] = [], context?: ActionContext): Promise<Verdict> {
+    const action = this.#withTaint(given)
     return this.#decide(action, findings, await this.#options.policy(action), context)
+  }
+
+  /** The servers whose data may be in what goes to this one. */
+  taintFor(server: ActionServer): readonly string[] {
+    return this.#options.taint.for(server.id)
+  }
+
+  /**
+   * Whether an action that was decided before may still happen, because the session may have received data meanwhile that a rule
+   * denies or asks about.
+   *
+   * @param before What `taintFor` returned before that decision.
+   */
+  async stillAllows(given: HostAction, before: readonly string[], context?: ActionContext): Promise<boolean> {
+    const action = this.#withTaint(given)
+    const { policy } = this.#options
+    const decided = await policy(action)
+    const isNew = taintOf(action).some((id) => !before.includes(id))
+    if (decided.decision === 'ask' && isNew) {
+      const earlier = await policy({ ...given, taint: before } as HostAction)
+      if (decided.isFlow || earlier.rule !== decided.rule)
+        return (await this.#decide(action, [], decided, context)).allowed
+    }
+    if (decided.decision !== 'deny') this.#receives(action)
+    else this.#record(action, [], byPolicy(decided, action))
+    return decided.decision !== 'deny'
+  }
+
+  /**
+   * What the policy decides about a result. Without a rule, the user is asked about what is suspicious; secrets are replaced
+   * where nobody or only the caller of a gateway could be asked, who should not have them.
+   */
+  decideResult(action: ResultAction): ResultDecision | Promise<ResultDecision> {
+    const decided = this.#options.policy(action)
+    return isThenable(decided)
+      ? decided.then((later) => this.#toResultDecision(action, later))
+      : this.#toResultDecision(action, decided)
+  }
+
+  #toResultDecision({ findings }: ResultAction, decided: PolicyDecision): ResultDecision {
+    const reason = reasonOf(decided)
+    if (decided.rule !== undefined) return { decision: decided.decision, reason }
+    if (!findings.some(({ severity }) => severity === 'high')) return { decision: 'allow', reason }
+    const { approve, caller } = this.#options
+    const hasUser = approve !== undefined && caller === undefined
+    return { decision: hasUser ? 'ask' : 'redact', reason }
+  }
+
+  /** Asks the user about a result. */
+  async askAboutResult(action: ResultAction, context: ActionContext): Promise<Verdict> {
+    const { findings } = action
+    const held = findings.filter(({ severity }) => severity === 'high')
+    const reason = held[0]?.message ?? 'The policy asks for it'
+    const verdict = await this.#ask({ action, findings, reason }, await scopeOf(action), context)
+    this.recordResult(action, verdict)
+    return verdict
+  }
+
+  /** Records what was decided about a result. */
+  recordResult(action: ResultAction, verdict: Verdict): void {
+    this.#record(action, action.findings, verdict)
+  }
+
+  /** Here, and not where actions are made, so that no action goes without. */
+  #withTaint(action: HostAction): HostAction {
+    if (!sends.has(action.kind)) return action
+    const taint = this.#options.taint.for(action.server.id)
+    return taint.length === 0 ? action : ({ ...action, taint } as HostAction)
+  }
+
+  /** Before anything is sent, because progress, log messages, questions and errors carry data too. */
+  #receives({ kind, server }: HostAction): void {
+    if (sends.has(kind)) this.#options.taint.add(server.id)
   }
 
   async #require(
@@ -96,9 +197,13 @@ export class Consent {
     decided: PolicyDecision,
     context?: ActionContext | undefined,
   ): Promise<Verdict> {
-    if (isAllowed(decided, action, findings)) return { allowed: true, by: 'policy', reason: reasonOf(decided) }
-    const verdict =
-      decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided, context)
+    if (isAllowed(decided, action, findings)) {
+      this.#receives(action)
+      return { allowed: true, by: 'policy', reason: reasonOf(decided) }
+    }
+    const isDenied = decided.decision === 'deny'
+    const verdict = isDenied ? byPolicy(decided, action) : await this.#byGrantOrUser(action, findings, decided, context)
+    if (verdict.allowed) this.#receives(action)
     this.#record(action, findings, verdict)
     return verdict
   }
@@ -110,30 +215,41 @@ export class Consent {
     context: ActionContext | undefined,
   ): Promise<Verdict> {
     const held = findings.filter(({ severity }) => severity === 'high')
-    const scope = await scopeOf(action)
+    const scope = await scopeOf(action, decided)
     // A grant covers what was shown when it was given. Something suspicious was not.
     const grant = held.length === 0 ? this.#options.grants.use(scope) : undefined
-    if (grant) return { allowed: true, by: 'grant', reason: `granted before (${grant.duration})` }
+    const isCovered = grant && (action.kind !== 'connect' || coversCommand(grant, findings))
+    if (isCovered) return { allowed: true, by: 'grant', reason: `granted before (${grant.duration})` }
     return this.#ask({ action, findings, reason: reasonFor(action, held, decided) }, scope, context)
   }
 
   async #ask(question: Question, scope: GrantScope, context: ActionContext = {}): Promise<Verdict> {
     const { approve, events, closing, grants } = this.#options
     const { action, reason } = question
-    if (!approve) return { allowed: false, by: 'default', reason: `${reason}, and there is no user to ask (approve)` }
+    if (!approve) {
+      return { allowed: false, by: 'default', reason: `${withoutStop(reason)}, and there is no user to ask (approve)` }
+    }
     const choices = choicesOf[action.kind] ?? allChoices
     const digest = await digestOf(action)
     const { origin } = context
-    const signal = context.signal ? AbortSignal.any([closing, context.signal]) : closing
+    // Each question has its own signal: `approve` may leave listeners on it, and Node warns about many on one signal.
+    const { signal, release } = joinSignals(context.signal ? [closing, context.signal] : [closing])
     events.emit('approval', { action, state: 'waiting' })
-    const answer = await ask(approve, { ...question, digest, choices, signal, origin }).finally(() =>
-      events.emit('approval', { action, state: 'answered' }),
-    )
-    if ('failure' in answer) return { allowed: false, by: 'default', reason: answer.failure }
-    const { decision, edited } = readApproval(answer.approval)
-    if (!decision) return { allowed: false, by: 'user', reason: 'the user denied it' }
-    if (decision !== 'once' && choices.includes(decision)) await grants.add({ ...scope, duration: decision })
-    return { allowed: true, by: 'user', duration: decision, reason: `the user allowed it (${decision})`, edited }
+    const answer = await ask(approve, { ...question, digest, choices, signal, origin }).finally(() => {
+      release()
+      events.emit('approval', { action, state: 'answered' })
+    })
+    if ('failure' in answer)
+      return { allowed: false, by: 'default', reason: `${withoutStop(reason)}, and ${answer.failure}` }
+    const { decision, edited, by: name } = readApproval(answer.approval)
+    const by = name === undefined ? 'user' : 'program'
+    const who = name ?? 'the user'
+    if (!decision) return { allowed: false, by, reason: `${who} denied it` }
+    // No person has seen what is suspicious about it, so the approval does not last.
+    const duration = by === 'program' && isHeld(question.findings) ? 'once' : decision
+    const approver = { by, ...(name !== undefined && { program: name }) } as const
+    if (duration !== 'once' && choices.includes(duration)) await grants.add({ ...scope, duration, ...approver })
+    return { allowed: true, ...approver, duration, reason: `${who} allowed it (${duration})`, edited }
   }
 
   #record(action: HostAction, findings: readonly Finding[], { allowed, by, reason }: Verdict): void {
@@ -156,11 +272,36 @@ export class Consent {
 /** A rule that allows does not cover what is suspicious. Policies themselves look at data of other servers. */
 function isAllowed({ decision, rule }: PolicyDecision, action: HostAction, findings: readonly Finding[]): boolean {
   const effective = rule === undefined ? (defaults[action.kind] ?? 'ask') : decision
-  return effective === 'allow' && !findings.some(({ severity }) => severity === 'high')
+  return effective === 'allow' && !isHeld(findings)
 }
 
-function byPolicy(decided: PolicyDecision): Verdict {
-  return { allowed: false, by: 'policy', reason: reasonOf(decided) }
+function isHeld(findings: readonly Finding[]): boolean {
+  return findings.some(({ severity }) => severity === 'high')
+}
+
+function byPolicy(decided: PolicyDecision, action: HostAction): Verdict {
+  return { allowed: false, by: 'policy', reason: `${reasonOf(decided)}${taintedBy(decided, action)}` }
+}
+
+/** Other rules do not go by what the session has received, and a caller of a gateway need not know all servers. */
+function taintedBy({ isFlow }: PolicyDecision, action: HostAction): string {
+  const taint = isFlow ? taintOf(action) : []
+  return taint.length === 0 ? '' : ` (this session may contain data of ${taint.join(', ')})`
+}
+
+/** Actions that send something to a server, which answers or has asked. */
+const sends: ReadonlySet<HostAction['kind']> = new Set([
+  'tool',
+  'resource',
+  'prompt',
+  'sampling',
+  'sampling-result',
+  'elicitation',
+])
+
+/** Messages of findings are sentences. */
+function withoutStop(reason: string): string {
+  return reason.replace(/\.$/, '')
 }
 
 function reasonOf({ rule }: PolicyDecision): string {
@@ -170,7 +311,7 @@ function reasonOf({ rule }: PolicyDecision): string {
 type GrantScope = GrantLookup & Pick<NewGrant, 'from'>
 
 /** What a grant is bound to. Arguments are not part of it, but the definition of the tool and the sources of data are. */
-async function scopeOf(action: HostAction): Promise<GrantScope> {
+async function scopeOf(action: HostAction, decided?: PolicyDecision): Promise<GrantScope> {
   const { kind, server } = action
   const shown = action.kind === 'tool' ? await digestOf(action.tool) : shownOf(action)
   const digest = await digestOf([server, shown])
@@ -179,7 +320,7 @@ async function scopeOf(action: HostAction): Promise<GrantScope> {
     kind,
     name: nameOf(action),
     digest,
-    from: action.kind === 'tool' ? sourcesOf(action) : [],
+    from: [...(action.kind === 'tool' ? sourcesOf(action) : []), ...(decided?.isFlow ? taintOf(action) : [])],
   }
 }
 
@@ -188,7 +329,7 @@ function shownOf(action: HostAction): unknown {
     case 'roots':
       return action.roots
     case 'connect':
-      return [action.target, action.env]
+      return [action.target, action.env, ...(action.envDigest === undefined ? [] : [action.envDigest])]
     case 'definitions':
       return action.changes
     default:
@@ -212,9 +353,8 @@ function reasonFor(action: HostAction, held: readonly Finding[], decided: Policy
   if (action.kind === 'tool' && action.flows.length > 0) {
     return `The arguments contain data of ${sourcesOf(action).join(', ')}, which would go to ${action.server.id}`
   }
-  return decided.rule === undefined
-    ? 'No rule of the policy decides it'
-    : `Rule ${decided.rule + 1} of the policy asks for it`
+  if (decided.rule === undefined) return 'No rule of the policy decides it'
+  return `Rule ${decided.rule + 1} of the policy asks for it${taintedBy(decided, action)}`
 }
 
 type Question = Pick<ApprovalRequest, 'action' | 'findings' | 'reason'>
@@ -243,15 +383,17 @@ function messageOf(error: unknown): string {
 }
 
 /** Everything but a known duration is a denial: user interfaces may be written without types. */
-function readApproval(approval: unknown): { decision?: GrantDuration; edited?: Verdict['edited'] } {
-  const { decision, edited } = isObject(approval)
-    ? (approval as Partial<Exclude<Approval, string>>)
-    : { decision: approval }
+function readApproval(approval: unknown): Pick<Verdict, 'edited'> & { decision?: GrantDuration; by?: string } {
+  const { decision, edited, by }: Partial<Exclude<Approval, string>> = isObject(approval)
+    ? approval
+    : { decision: approval as GrantDuration }
   const isGrant = decision === 'once' || decision === 'session' || decision === 'always'
-  return isGrant ? { decision, edited } : {}
+  return { ...(isGrant && { decision, edited }), ...(typeof by === 'string' && by !== '' && { by }) }
 }
 
 function summaryOf(action: HostAction): Record<string, unknown> {
   const { server: _server, ...rest } = action
+  // The audit log must not keep what the caller does not get.
+  if (rest.kind === 'result') return { kind: rest.kind, of: rest.of, name: rest.name }
   return { ...rest, ...('tool' in rest && { tool: rest.tool.name }) }
 }

@@ -2,18 +2,23 @@ import type { Tool } from '../protocol/tools.ts'
 import type { DataFlow } from './action.ts'
 import { decodePercent, decodeTexts } from './findings/encoded-text.ts'
 import { toText } from './findings/look-alikes.ts'
+import { readSecretName } from './findings/secret-patterns.ts'
 import { describePlace, forEachText, type Place } from './findings/texts.ts'
 import { toExcerpt } from './findings/visible.ts'
+import type { FlowMemory, MemoryUser } from './flow-memory.ts'
 import { forEachFingerprint, minSharedChars, type SharedSpan, TextIndex } from './text-index.ts'
 
 export interface DataFlowsOptions {
   /** Fingerprints per server; the oldest are dropped. One stands for 13 characters. Default and maximum: 65,536. */
   readonly maxFingerprints?: number | undefined
+  /** A budget that is shared with others. Default: none. */
+  readonly memory?: FlowMemory | undefined
 }
 
 /**
  * Tracks which text came from which server, and finds it in the arguments for other servers: at least 24 characters, whatever
- * their case and white space, also in base64, hexadecimal or percent-encoding.
+ * their case and white space, also in base64, hexadecimal or percent-encoding, and shorter words that look like passwords. A
+ * hint: text can always be rewritten so that it is not found. `Taint` is what rules rely on.
  *
  * Text is not reported if the destination returned it as well, if it is part of the definition of the tool, or if arguments
  * contained it before a server returned it.
@@ -23,31 +28,77 @@ export interface DataFlowsOptions {
  * flows.note('mail', result)
  * flows.find({ body: 'as I read in your mail: ...' }, 'web') // [{ from: 'mail', path: 'body', excerpt: '...' }]
  */
-export class DataFlows {
+export class DataFlows implements MemoryUser {
   readonly #maxFingerprints: number
+  readonly #memory: FlowMemory | undefined
+  /** The server that returned something last is the last one. */
   readonly #servers = new Map<string, TextIndex>()
   /** Text of arguments that no server had returned. Created when needed, because a gateway has an object per anonymous call. */
   #own: TextIndex | undefined
+  /** Passwords, keys and codes by server, which are too short for the index. */
+  readonly #tokens = new Map<string, Set<number>>()
+  /** Whether the arguments of the last search were too long to compare all of them with text of other servers. */
+  isCut = false
 
-  constructor({ maxFingerprints = 65_536 }: DataFlowsOptions = {}) {
+  constructor({ maxFingerprints = 65_536, memory }: DataFlowsOptions = {}) {
     this.#maxFingerprints = maxFingerprints
+    this.#memory = memory
+  }
+
+  get bytes(): number {
+    let bytes = this.#own?.bytes ?? 0
+    for (const index of this.#servers.values()) bytes += index.bytes
+    for (const known of this.#tokens.values()) bytes += tokenBytes * known.size
+    return bytes
+  }
+
+  /** Forgets the server that returned nothing for longest, then the arguments. */
+  dropOldest(): boolean {
+    const [oldest] = this.#servers.keys()
+    if (oldest !== undefined) {
+      this.#tokens.delete(oldest)
+      return this.#servers.delete(oldest)
+    }
+    const hadSome = this.#own !== undefined || this.#tokens.size > 0
+    this.#own = undefined
+    this.#tokens.clear()
+    return hadSome
+  }
+
+  /** Gives the memory back. */
+  clear(): void {
+    this.#servers.clear()
+    this.#tokens.clear()
+    this.#own = undefined
+    this.#memory?.remove(this)
   }
 
   /** Records the text of a result, a resource or a prompt of a server. */
   note(serverId: string, result: unknown): void {
-    forEachText(result, root, (text) => {
+    forEachText(result, root, (text, { key }) => {
+      this.#noteTokens(serverId, text, key)
       if (text.length < minSharedChars) return
       const { chars, length } = normalize(text)
       this.#indexOf(serverId).add(chars, length)
     })
+    this.#memory?.update(this)
+  }
+
+  #noteTokens(serverId: string, text: string, key: Place['key']): void {
+    const tokens = isSecretMember(key, text) ? [text] : tokensOf(text)
+    if (tokens.length === 0) return
+    const known = this.#tokens.get(serverId) ?? new Set()
+    this.#tokens.set(serverId, known)
+    for (const token of tokens.map(hashOf)) {
+      if (known.size >= maxTokens) known.delete(known.values().next().value!)
+      known.add(token)
+    }
   }
 
   #indexOf(serverId: string): TextIndex {
-    let index = this.#servers.get(serverId)
-    if (!index) {
-      index = new TextIndex(this.#maxFingerprints)
-      this.#servers.set(serverId, index)
-    }
+    const index = this.#servers.get(serverId) ?? new TextIndex(this.#maxFingerprints)
+    this.#servers.delete(serverId)
+    this.#servers.set(serverId, index)
     return index
   }
 
@@ -63,21 +114,86 @@ export class DataFlows {
    */
   find(args: unknown, toServerId: string, tool?: Tool): DataFlow[] {
     let search: Search | undefined
+    const tokenFlows: DataFlow[] = []
+    let total = 0
     forEachText(args, root, (text, place) => {
+      total += text.length
+      if (this.#tokens.size > 0) this.#findTokens(text, place, toServerId, tokenFlows)
       if (text.length < minSharedChars) return
       search ??= new Search(this.#servers, this.#ownIndex(), toServerId, tool)
       search.check(text, place)
     })
-    return search?.flows ?? []
+    this.isCut = total > maxArgumentChars && [...this.#servers.keys()].some((id) => id !== toServerId)
+    if (!search) return tokenFlows
+    this.#memory?.update(this)
+    const { flows } = search
+    const isNew = ({ from, path }: DataFlow) => !flows.some((flow) => flow.from === from && flow.path === path)
+    return [...flows, ...tokenFlows.filter(isNew)]
+  }
+
+  #findTokens(text: string, place: Place, to: string, flows: DataFlow[]): void {
+    for (const token of [...tokensOf(text), ...(text.length <= maxTokenChars ? [text] : [])]) {
+      const hash = hashOf(token)
+      if (this.#tokens.get(to)?.has(hash)) continue
+      for (const [from, known] of this.#tokens) {
+        const path = describePlace(place)
+        const isKnown = flows.some((flow) => flow.from === from && flow.path === path)
+        if (from !== to && !isKnown && flows.length < maxFlows && known.has(hash))
+          flows.push({ from, path, excerpt: toExcerpt(token, excerptChars) })
+      }
+    }
   }
 
   /** Forgets the text of a server that was removed. */
   forget(serverId: string): void {
     this.#servers.delete(serverId)
+    this.#tokens.delete(serverId)
+    this.#memory?.update(this)
   }
 }
 
 const root: Place = { key: '' }
+/** Of one server. The oldest are forgotten. */
+const maxTokens = 1_024
+/** Of a number in a set, about. */
+const tokenBytes = 32
+const minTokenChars = 8
+const maxTokenChars = 64
+/** Text in which tokens are looked for. Results with more have mostly identifiers. */
+const maxTokenText = 262_144
+
+/**
+ * Words that look like passwords, keys or codes: letters and digits change at least four times. Identifiers in hexadecimal do not
+ * count, because they are passed between servers all the time.
+ */
+function tokensOf(text: string): string[] {
+  const words = text.slice(0, maxTokenText).match(/[A-Za-z0-9_+!@#$%^&*~-]{8,64}/g) ?? []
+  return words.filter(isToken)
+}
+
+/** 53 bits. The words themselves are not kept: they are secrets, and parts of results that would be kept with them. */
+function hashOf(word: string): number {
+  let high = 0x9e3779b1
+  let low = 0x85ebca77
+  for (let index = 0; index < word.length; index++) {
+    const code = word.charCodeAt(index)
+    high = Math.imul(high ^ code, 0x01000193)
+    low = Math.imul(low ^ code, 0x5bd1e995)
+  }
+  return (high & 0x1fffff) * 0x100000000 + (low >>> 0)
+}
+
+function isToken(word: string): boolean {
+  if (word.length < minTokenChars || /^[0-9a-f-]+$/i.test(word)) return false
+  const changes = word.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)
+  return changes !== null && changes.length >= 4
+}
+
+function isSecretMember(key: Place['key'], value: string): boolean {
+  const isSized = value.length >= 4 && value.length <= maxTokenChars
+  return isSized && typeof key === 'string' && readSecretName(key) === 'secret'
+}
+
 const maxFlows = 20
 /** The rest of larger arguments is not searched. About 50 ms of work. */
 const maxArgumentChars = 1_048_576

@@ -22,5 +22,7 @@ export function describeAction(action: HostAction): string {
       return `Sending the message of the model to ${id}`
     case 'elicitation':
       return `The question of ${id}`
+    case 'result':
+      return `The result of ${action.of === 'resource' ? action.name : `${id}_${action.name}`}`
   }
 }

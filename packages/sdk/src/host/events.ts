@@ -14,6 +14,9 @@ export type ServerState =
   | 'failed'
   | 'disabled'
 
+/** Messages of which a server can send too many. */
+export type FloodKind = 'resource updates' | 'log messages'
+
 /** The events of a `Host`: name to the value that listeners receive. */
 export interface HostEvents {
   /** The state of a server changed. */

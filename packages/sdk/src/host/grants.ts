@@ -3,10 +3,11 @@ import { isObject } from '../util/objects.ts'
 import { random } from '../util/random.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { GrantDuration, HostAction } from './action.ts'
+import { type Approver, isApprover } from './approver.ts'
 import type { HostState } from './host-store.ts'
 
 /** An approval of the user that is still valid. */
-export interface Grant {
+export interface Grant extends Approver {
   readonly id: string
   readonly duration: GrantDuration
   /** The id of the server. */
@@ -28,7 +29,7 @@ export interface Grant {
 }
 
 /** An approval to remember. */
-export interface NewGrant {
+export interface NewGrant extends Approver {
   duration: GrantDuration
   server: string
   kind: HostAction['kind']
@@ -172,7 +173,8 @@ export class Grants {
     change.catch((error: unknown) => warnOnce('grant use', `Cannot save when a grant was last used: ${String(error)}`))
   }
 
-  #toGrant({ duration, server, kind, name, digest, from = [], covers = 'action', expiresAt }: NewGrant): Grant {
+  #toGrant(approval: NewGrant): Grant {
+    const { duration, server, kind, name, digest, from = [], covers = 'action', expiresAt, by, program } = approval
     const createdAt = clock.now()
     return {
       id: random.uuid(),
@@ -185,6 +187,8 @@ export class Grants {
       from: [...new Set(from)].sort(),
       createdAt,
       expiresAt: expiresAt ?? createdAt + this.#lifetimeMs,
+      ...(by && { by }),
+      ...(program !== undefined && { program }),
     }
   }
 
@@ -220,7 +224,8 @@ export function isGrant(value: unknown): value is Grant {
     (name === undefined || typeof name === 'string') &&
     Array.isArray(from) &&
     from.every((text) => typeof text === 'string') &&
-    [createdAt, expiresAt, lastUsedAt ?? 0].every(Number.isFinite)
+    [createdAt, expiresAt, lastUsedAt ?? 0].every(Number.isFinite) &&
+    isApprover(value)
   )
 }
 

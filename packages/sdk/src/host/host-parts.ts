@@ -1,7 +1,9 @@
 import type { ClientAuth } from '../auth/client/client-auth.ts'
+import { ErrorCode, McpError, ProtocolError } from '../errors.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
 import type { Root } from '../protocol/roots.ts'
 import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
+import { random } from '../util/random.ts'
 import { version } from '../util/version.ts'
 import type { ActionServer, Approve } from './action.ts'
 import type { AuditLog } from './audit/audit.ts'
@@ -10,15 +12,19 @@ import { parseServerConfigs } from './config/parse-config.ts'
 import type { ServerConfigs } from './config/server-config.ts'
 import type { Consent } from './consent.ts'
 import type { Finding } from './findings/finding.ts'
+import { inspectSampling } from './findings/inspect.ts'
 import { redactSecrets } from './findings/secrets.ts'
+import { FlowMemory } from './flow-memory.ts'
 import { Grants } from './grants.ts'
 import { HostState, memoryHostStore } from './host-store.ts'
 import type { HostInput, HostLimits, HostOptions } from './options.ts'
 import type { PinnedDefinitions } from './pins.ts'
+import { checkPolicy, findUnknownRoots, findUnknownServers } from './policy-check.ts'
 import { type CompiledPolicy, compilePolicy } from './policy-match.ts'
-import { createServerRoots, pathFindings, type ServerRoots } from './roots.ts'
+import { createServerRoots, type HostRoots, pathFindings, type ServerRoots, watchAccess } from './roots.ts'
 import { SamplingCoordinator } from './sampling.ts'
 import { RootProvider } from './server-roots.ts'
+import type { Taint } from './taint.ts'
 
 /** Generates messages for servers. */
 export interface Sampling {
@@ -46,6 +52,8 @@ export interface SessionOptions {
   /** `false`: servers cannot request sampling, or roots. Default: those of the host. */
   readonly sampling?: Sampling | false | undefined
   readonly roots?: Roots | false | undefined
+  /** @internal What the caller has received, if other sessions of the caller count as well. Default: what this session receives. */
+  readonly taint?: Taint | undefined
 }
 
 type Limits = { readonly [K in keyof HostLimits]-?: NonNullable<HostLimits[K]> }
@@ -56,17 +64,24 @@ const defaultLimits: Limits = {
   maxResultBytes: 4 * 1024 * 1024,
   maxDefinitionBytes: 4 * 1024 * 1024,
   questionsPerMinute: 10,
+  maxFlowBytes: 64 * 1024 * 1024,
   strictArguments: true,
 }
 
 /** Reads the options of a host, and opens its store, audit log and configuration file. */
 export async function openParts(options: HostOptions): Promise<HostParts> {
-  const [servers, state, audit] = await Promise.all([
-    readServers(options.servers),
-    openState(options.store),
-    openAudit(options.audit),
-  ])
+  const servers = await readServers(options.servers)
+  // Before anything is opened.
+  checkPolicy(options.policy)
+  const [unknown] = unknownServers(options, servers)
+  if (unknown) throw unknown
+  const [state, audit] = await Promise.all([openState(options.store), openAudit(options.audit)])
   return new HostParts(options, { servers, state, audit })
+}
+
+function unknownServers({ policy, roots, laterServers }: HostOptions, servers: ServerConfigs): TypeError[] {
+  const ids = Object.keys(servers)
+  return [...findUnknownServers(policy, ids, laterServers), ...findUnknownRoots(roots, ids, laterServers)]
 }
 
 interface Opened {
@@ -86,12 +101,22 @@ export class HostParts {
   readonly state: HostState
   /** Commands and URLs that were approved since the host was created: their digests by server id. */
   readonly approvedTargets = new Map<string, string>()
+  /** For the digests of `approvedTargets`, and of approvals that are stored. */
+  readonly salt = random.uuid()
   /** Definitions that were approved since the host was created, by server id. */
   readonly approvedPins = new Map<string, PinnedDefinitions>()
   readonly limits: Limits
+  /** For the texts that all sessions remember, to recognize data of one server in the arguments for another. */
+  readonly flowMemory: FlowMemory
   readonly #options: HostOptions
   readonly #grants: Grants
-  readonly #roots: ServerRoots
+  #roots: ServerRoots
+  #givenRoots: HostRoots | undefined
+  /** The servers that have or had roots; `all` if a list for all servers was given. Taking roots back does not lift the limit. */
+  readonly #limited = { all: false, ids: new Set<string>() }
+  #rootWatcher: { close(): void } | undefined
+  /** Called when the roots, or the access to them, have changed. */
+  onRootsChanged: () => void = () => {}
 
   constructor(options: HostOptions, { servers, state, audit }: Opened) {
     this.#options = options
@@ -103,8 +128,9 @@ export class HostParts {
     this.approve = options.approve
     this.input = options.input ?? {}
     this.limits = { ...defaultLimits, ...definedOf(options.limits ?? {}) }
+    this.flowMemory = new FlowMemory(this.limits.maxFlowBytes)
     this.#grants = new Grants({ state })
-    this.#roots = createServerRoots(options.roots)
+    this.#roots = this.#useRoots(options.roots)
     audit?.append({ event: 'host-started', details: { servers: Object.keys(servers) } })
   }
 
@@ -114,14 +140,17 @@ export class HostParts {
   }
 
   samplingFor(consent: Consent, session: SessionOptions): Sampling | undefined {
-    if (session.sampling !== undefined) return session.sampling || undefined
+    if (session.sampling !== undefined) return session.sampling ? unlessForbidden(session.sampling, consent) : undefined
     const { model, samplingBudget } = this.#options
     if (!model) return undefined
     return new SamplingCoordinator({
       model,
       budget: samplingBudget,
       approve: async (action) => {
-        const { allowed, edited } = await consent.decide(action)
+        const { allowed, edited } = await consent.decide(
+          action,
+          action.kind === 'sampling' ? inspectSampling(action.request) : [],
+        )
         return { allowed, ...(edited && { edited }) }
       },
       audit: (record) => this.audit?.append({ ...record, caller: session.caller }),
@@ -130,12 +159,43 @@ export class HostParts {
 
   rootsFor(consent: Consent, session: SessionOptions): Roots | undefined {
     if (session.roots !== undefined) return session.roots || undefined
-    return this.#options.roots ? new RootProvider(this.#roots, consent, this.audit) : undefined
+    return this.#options.roots ? new RootProvider((id) => this.#roots.rootsFor(id), consent, this.audit) : undefined
+  }
+
+  get roots(): readonly Root[] {
+    return this.#roots.all
+  }
+
+  /** Replaces the roots. Throws if the host was created without any, because servers learn only on connect that there are some. */
+  setRoots(roots: HostRoots): void {
+    if (!this.#options.roots) {
+      throw new McpError('invalid-argument', 'setRoots() needs a host with roots: pass roots: [] to createHost')
+    }
+    const [unknown] = findUnknownRoots(roots, Object.keys(this.servers), this.#options.laterServers)
+    if (unknown) throw unknown
+    this.#roots = this.#useRoots(roots)
+    this.onRootsChanged()
+  }
+
+  #useRoots(given: HostRoots | undefined): ServerRoots {
+    const roots = createServerRoots(given)
+    this.#givenRoots = given
+    if (Array.isArray(given)) this.#limited.all ||= given.length > 0
+    else for (const [id, list] of Object.entries(given ?? {})) if (list.length > 0) this.#limited.ids.add(id)
+    this.#watchRoots(roots)
+    return roots
+  }
+
+  /** A folder that disappears, or appears, changes the list that servers may know. */
+  #watchRoots({ all }: ServerRoots): void {
+    this.#rootWatcher?.close()
+    this.#rootWatcher = all.length > 0 ? watchAccess(all, () => this.onRootsChanged()) : undefined
   }
 
   /** Paths in arguments that are outside of the roots of the server. */
   pathFindings(server: string, args: Readonly<Record<string, unknown>>): readonly Finding[] {
-    return pathFindings(args, this.#roots.rootsFor(server))
+    const { all, ids } = this.#limited
+    return pathFindings(args, this.#roots.rootsFor(server), all || ids.has(server))
   }
 
   /** Throws a `ConfigError` if something is wrong with the servers; then nothing changes. */
@@ -145,10 +205,42 @@ export class HostParts {
     return this.servers
   }
 
+  /** Rules of the policy, and roots, that name a server which is not configured, as errors. */
+  unknownServers(): TypeError[] {
+    return unknownServers({ ...this.#options, roots: this.#givenRoots }, this.servers)
+  }
+
   /** Closes what `openParts` opened. */
   async close(): Promise<void> {
+    this.#rootWatcher?.close()
     this.audit?.append({ event: 'host-closed', details: {} })
     await (typeof this.#options.audit === 'string' ? this.audit?.close() : this.audit?.flush())
+  }
+}
+
+/**
+ * A caller of a gateway approves its own sampling. What the policy denies does not reach it, nor what is suspicious or may carry
+ * data of another server that a rule asks about, unless it is approved. The same holds for the message of its model.
+ */
+function unlessForbidden(sampling: Sampling, consent: Consent): Sampling {
+  return {
+    sample: async (server, params, signal, origin) => {
+      const action = { kind: 'sampling', server, request: params } as const
+      const findings = inspectSampling(params)
+      const isHeld = findings.some(({ severity }) => severity === 'high')
+      const context = { signal, origin }
+      const before = consent.taintFor(server)
+      const isAllowed = isHeld
+        ? (await consent.decide(action, findings, context)).allowed
+        : await consent.stillAllows(action, [], context)
+      if (!isAllowed) {
+        throw new ProtocolError(ErrorCode.InvalidRequest, 'The host does not allow this sampling request')
+      }
+      const result = await sampling.sample(server, params, signal, origin)
+      const answer = { kind: 'sampling-result', server, request: params, result } as const
+      if (await consent.stillAllows(answer, before, context)) return result
+      throw new ProtocolError(ErrorCode.InvalidRequest, 'The host does not allow an answer to this request any more')
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { McpError } from '../errors.ts'
 import { isObject, type JsonObject } from '../util/objects.ts'
+import { type Approver, isApprover } from './approver.ts'
 import { type Grant, isGrant } from './grants.ts'
 
 /** What a host remembers between runs. */
@@ -13,10 +14,13 @@ export interface HostRecord {
   connections: Record<string, ApprovedConnection>
 }
 
-/** A command line or URL that the user approved. */
-export interface ApprovedConnection {
+/** A command line or URL that was approved. */
+export interface ApprovedConnection extends Approver {
+  /** Also covers values of environment variables, so these are salted: nobody can guess secrets from the store. */
   digest: string
-  /** The complete text that the user saw. */
+  /** Undefined if no values are covered. */
+  salt?: string | undefined
+  /** The complete text that was approved. */
   target: string
 }
 
@@ -180,7 +184,13 @@ function isConnections(value: unknown): value is HostRecord['connections'] {
 }
 
 function isConnection(value: unknown): boolean {
-  return isObject(value) && isText(value, 'digest') && isText(value, 'target')
+  return (
+    isObject(value) && isText(value, 'digest') && isText(value, 'target') && isSalt(value.salt) && isApprover(value)
+  )
+}
+
+function isSalt(value: unknown): boolean {
+  return value === undefined || typeof value === 'string'
 }
 
 function isText(value: JsonObject, key: string): boolean {

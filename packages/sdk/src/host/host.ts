@@ -1,15 +1,16 @@
 import type { CallOptions } from '../era/client.ts'
-import { McpError } from '../errors.ts'
+import { McpError, PeerError } from '../errors.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
 import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
 import type { LoggingLevel, LoggingMessageParams } from '../protocol/logging.ts'
 import type { GetPromptResult } from '../protocol/prompts.ts'
 import type { ReadResourceResult, Resource, ResourceTemplateInfo } from '../protocol/resources.ts'
+import type { Root } from '../protocol/roots.ts'
 import { Emitter } from '../util/emitter.ts'
 import { pause } from '../util/scheduler.ts'
 import type { Approve } from './action.ts'
-import { Catalog, type HostPrompt, type HostTool, searchIn } from './catalog.ts'
-import type { ServerConfigs } from './config/server-config.ts'
+import { Catalog, type Collision, type HostPrompt, type HostTool, mayBelongTo, searchIn } from './catalog.ts'
+import type { ServerConfig, ServerConfigs } from './config/server-config.ts'
 import { type ActionContext, Consent } from './consent.ts'
 import { DataFlows } from './data-flow.ts'
 import type { HostEvents, ServerState } from './events.ts'
@@ -22,8 +23,11 @@ import { type ToolFormat, type ToolSet, type ToolsForOptions, toolsFor } from '.
 import type { HostOptions } from './options.ts'
 import type { RelayedOptions } from './relayed-options.ts'
 import { ResourceFinder } from './resource-finder.ts'
+import { type ReceivedFromServer, ResultReview } from './result-review.ts'
+import type { ServerConnection } from './server-connection.ts'
 import { ServerConnections, type UsedConnection } from './server-connections.ts'
 import type { ResourceUpdate } from './server-subscriptions.ts'
+import { ConversationTaint } from './taint.ts'
 import { type HostCallOptions, type HostToolResult, ToolCalls } from './tool-calls.ts'
 
 /** Options of the requests of a host. */
@@ -78,6 +82,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
   return new Host(parts, {})
 }
 
+/** Limits the collisions that are remembered as reported. */
+const maxReported = 1_000
+
 /** Many servers as one, with consent, isolation and an audit trail. `createHost` creates one. */
 export class Host {
   readonly #parts: HostParts
@@ -89,10 +96,16 @@ export class Host {
   readonly #connections: ServerConnections
   readonly #consent: Consent
   readonly #grants: Grants
-  #flows = new DataFlows()
+  readonly #flows: DataFlows
   readonly #calls: ToolCalls
+  readonly #review: ResultReview
   readonly #resources: ResourceFinder
   #catalog: Catalog | undefined
+  /** The catalogs of callers with other abilities. */
+  readonly #variants = new Map<string, Catalog>()
+  /** Names that no tool of a server gets. */
+  #reserved: ReadonlySet<string> = new Set()
+  readonly #reported = new Set<string>()
   /** The sessions that are open. They close with the host. */
   readonly #sessions = new Set<Host>()
 
@@ -102,13 +115,16 @@ export class Host {
     this.#owner = owner ?? this
     this.#session = session
     const { audit, policy, limits } = parts
+    this.#flows = new DataFlows({ memory: parts.flowMemory })
     const caller = session.caller
     this.#events = new Emitter((error) => console.error('[tenon] An event listener failed:', error))
     const events = this.#events
     const approve = session.approve ?? parts.approve
     const grants = parts.grantsFor(session)
     this.#grants = grants
-    this.#consent = new Consent({ policy, approve, grants, events, audit, caller, closing: this.#closing.signal })
+    const taint = session.taint ?? new ConversationTaint()
+    const closing = this.#closing.signal
+    this.#consent = new Consent({ policy, approve, grants, taint, events, audit, caller, closing })
     const consent = this.#consent
     this.#connections = new ServerConnections({
       parts,
@@ -116,28 +132,37 @@ export class Host {
       consent,
       events,
       onDefinitions: () => this.#changed(),
+      toolNames: () => this.#current().toolNames,
       owner: owner ? owner.#connections : undefined,
     })
+    if (!owner) parts.onRootsChanged = () => this.#rootsChanged()
+    this.#review = new ResultReview(consent, () => this.#current().toolNames)
     this.#calls = new ToolCalls({
       consent,
-      flows: () => this.#flows,
+      flows: this.#flows,
       events,
       audit,
       caller,
       maxResultBytes: limits.maxResultBytes,
       strictArguments: limits.strictArguments,
+      review: this.#review,
       pathFindings: (server, args) => parts.pathFindings(server, args),
     })
-    this.#resources = new ResourceFinder(this.#connections)
+    this.#resources = new ResourceFinder(this.#connections, {
+      waitMs: limits.listTimeoutMs,
+      maxBytes: limits.maxDefinitionBytes,
+      onLate: () => this.#changed(),
+    })
   }
 
   /** The servers in the order of the configuration. */
   get servers(): ServerStatus[] {
-    return this.#connections.all().map(({ server, state, error, client }) => ({
+    return this.#connections.all().map(({ server, state, error, client, definitions }) => ({
       ...server,
       state,
       error,
-      ...(client && { info: client.getServerVersion(), instructions: client.getInstructions() }),
+      // While the server is held, its instructions are a text that nobody approved.
+      ...(client && { info: client.getServerVersion(), instructions: definitions?.instructions }),
     }))
   }
 
@@ -151,8 +176,8 @@ export class Host {
   }
 
   /**
-   * The tools of all servers. Connects to servers that were never connected; one that does not answer in time is left out,
-   * and `catalogChanged` follows when it does.
+   * The tools of all servers. Connects to servers that were never connected. One that does not answer within `listTimeoutMs` is
+   * left out, then and in later lists, until it does; then `catalogChanged` follows.
    */
   async tools(): Promise<HostTool[]> {
     return [...(await this.#ready()).tools.values()]
@@ -163,7 +188,7 @@ export class Host {
     return [...(await this.#ready()).prompts.values()]
   }
 
-  /** The resources of all servers. */
+  /** The resources of all servers: of one that fails, or does not answer within `listTimeoutMs`, those that it listed last. */
   async resources(): Promise<HostResource[]> {
     await this.#ready()
     return this.#resources.list()
@@ -203,7 +228,7 @@ export class Host {
     args: Readonly<Record<string, unknown>> = {},
     options: HostCallOptions = {},
   ): Promise<HostToolResult> {
-    const tool = this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
+    const tool = this.#catalog?.tools.get(name) ?? (await this.#readyFor(name)).tools.get(name)
     if (!tool) throw this.#notFound(name)
     return this.callFound(tool, args, options)
   }
@@ -229,14 +254,39 @@ export class Host {
     )
   }
 
+  /** @internal Keeps names for the tools of a gateway, from its start, so that they never change their owner. */
+  reserveToolNames(names: readonly string[]): void {
+    this.#owner.#reserved = new Set([...this.#owner.#reserved, ...names])
+    this.#catalog = undefined
+    this.#variants.clear()
+  }
+
   /** @internal Returns the tool with this name; undefined if there is none. */
-  async findTool(name: string): Promise<HostTool | undefined> {
-    return this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
+  async findTool(name: string, abilities?: string): Promise<HostTool | undefined> {
+    const variant = abilities === undefined ? undefined : this.#variant(abilities).tools.get(name)
+    return variant ?? this.#catalog?.tools.get(name) ?? (await this.#readyFor(name)).tools.get(name)
   }
 
   /** @internal Resolves when the tools of all servers that answer are known; undefined if they are. */
   ready(): Promise<void> | undefined {
     return this.#connections.unknown().length === 0 ? undefined : this.#ready().then(() => {})
+  }
+
+  /** @internal The tools that servers offer to a caller with these abilities, as far as they are known. */
+  async toolsOf(abilities: string): Promise<HostTool[]> {
+    await this.#ready()
+    return [...this.#variant(abilities).tools.values()]
+  }
+
+  /** @internal The prompts that servers offer to a caller with these abilities, as far as they are known. */
+  async promptsOf(abilities: string): Promise<HostPrompt[]> {
+    await this.#ready()
+    return [...this.#variant(abilities).prompts.values()]
+  }
+
+  /** @internal Servers that may offer something else to callers with these abilities. */
+  unknownFor(abilities: string): string[] {
+    return this.#connections.unknownFor(abilities)
   }
 
   /** @internal Whether the definitions of a server are not known, but could be. */
@@ -264,8 +314,10 @@ export class Host {
   }
 
   /** @internal Throws if there is no such prompt. */
-  async findPrompt(name: string): Promise<HostPrompt> {
-    return (await this.#ready()).prompt(name)
+  async findPrompt(name: string, abilities?: string): Promise<HostPrompt> {
+    const variant = abilities === undefined ? undefined : this.#variant(abilities).prompts.get(name)
+    if (variant) return variant
+    return this.#catalog?.prompts.get(name) ?? (await this.#readyFor(name)).prompt(name)
   }
 
   /** @internal Returns the server of a prompt or template, and the reference that it knows. */
@@ -290,6 +342,16 @@ export class Host {
     return this.#owner.#connections.standsAlone(server)
   }
 
+  /** @internal Whether sessions use the connection of the host, for that reason or because the configuration says so. */
+  sharesConnection(server: string): boolean {
+    return this.standsAlone(server) || this.#owner.#connections.get(server).config.shared === true
+  }
+
+  /** @internal Whether this session has, or opens, a connection of its own. */
+  get isConnected(): boolean {
+    return this.#connections.all().some(({ state }) => state !== 'idle' && state !== 'disabled')
+  }
+
   /** @internal Sets the minimum severity of log messages of all servers with a connection of this session. */
   setLogLevel(level: LoggingLevel): void {
     this.#connections.setLogLevel(level)
@@ -302,7 +364,7 @@ export class Host {
 
   /** @internal Forgets which data came from which server, because another caller uses this session next. */
   forget(): void {
-    this.#flows = new DataFlows()
+    this.#flows.clear()
   }
 
   /** Gets the messages of a prompt by its name in the catalog. */
@@ -311,19 +373,20 @@ export class Host {
     args: Readonly<Record<string, string>> = {},
     options: HostRequestOptions = {},
   ): Promise<GetPromptResult> {
-    const prompt = await this.#owner.findPrompt(name)
+    const prompt = await this.#owner.findPrompt(name, this.#connections.abilities)
     const use = async ({ connection: { server }, client, send }: UsedConnection) => {
-      const action = { kind: 'prompt', server, prompt: prompt.originalName, arguments: { ...args } } as const
+      const { originalName, name: catalogName } = prompt
+      const action = {
+        kind: 'prompt',
+        server,
+        prompt: originalName,
+        name: catalogName,
+        arguments: { ...args },
+      } as const
       await this.#consent.require(action, this.#inspect(action.arguments, server.id), contextOf(options))
-      const result = await client.getPrompt(prompt.originalName, action.arguments, sendOptions(options, send))
-      this.#flows.note(server.id, result)
-      this.#parts.audit?.append({
-        event: 'prompt-get',
-        server: server.id,
-        caller: this.#session.caller,
-        details: { prompt: name },
-      })
-      return result
+      const get = () => client.getPrompt(originalName, action.arguments, sendOptions(options, send))
+      const record = () => this.#record('prompt-get', server.id, { prompt: name })
+      return this.#receive({ server, of: 'prompt', name: originalName, catalogName, record }, get, options)
     }
     return this.#connections.use(prompt.server, use, options)
   }
@@ -340,10 +403,9 @@ export class Host {
     const use = async ({ connection: { server }, client, send }: UsedConnection) => {
       const { id } = server
       await this.#consent.require({ kind: 'resource', server, uri }, this.#inspect({ uri }, id), contextOf(options))
-      const result = await client.readResource(uri, sendOptions(options, send))
-      this.#flows.note(id, result)
-      this.#parts.audit?.append({ event: 'resource-read', server: id, caller: this.#session.caller, details: { uri } })
-      return result
+      const read = () => client.readResource(uri, sendOptions(options, send))
+      const record = () => this.#record('resource-read', id, { uri })
+      return this.#receive({ server, of: 'resource', name: uri, record }, read, options)
     }
     return this.#connections.use(server ?? (await this.#owner.findResource(uri)), use, options)
   }
@@ -368,7 +430,8 @@ export class Host {
     const connection = owner.#connections.get(id)
     const action = { kind: 'resource', server: connection.server, uri } as const
     await this.#consent.require(action, this.#inspect({ uri }, id), contextOf(options))
-    return connection.subscriptions.add(uri, listener)
+    const received = { server: connection.server, of: 'resource', name: uri } as const
+    return this.#reviewed(connection.subscriptions.add(uri, listener), received, options)
   }
 
   /** Completes an argument of a prompt of the catalog, or of a resource template. The server sees the beginning of the value. */
@@ -378,15 +441,17 @@ export class Host {
   ): Promise<CompleteResult['completion']> {
     const found = await this.#owner.findReference(ref)
     const args = { ...context?.arguments, [argument.name]: argument.value }
+    const catalogName = ref.type === 'ref/prompt' ? ref.name : undefined
     const use = async ({ connection: { server }, client, send }: UsedConnection) => {
       const action =
         found.ref.type === 'ref/prompt'
-          ? ({ kind: 'prompt', server, prompt: found.ref.name, arguments: args } as const)
+          ? ({ kind: 'prompt', server, prompt: found.ref.name, name: catalogName, arguments: args } as const)
           : ({ kind: 'resource', server, uri: found.ref.uri } as const)
       await this.#consent.require(action, this.#inspect(args, server.id), contextOf(options))
       // Without `_meta`: that of a gateway's caller has the revision and the progress token of the caller.
       const params = { ref: found.ref, argument, ...(context && { context }) }
-      return client.complete(params, sendOptions(options, send))
+      const complete = () => client.complete(params, sendOptions(options, send))
+      return this.#receive({ server, of: 'completion', name: argument.name }, complete, options)
     }
     return this.#connections.use(found.server, use, options)
   }
@@ -411,12 +476,32 @@ export class Host {
     await this.#connections.get(id).disconnect()
   }
 
-  /** Replaces the configuration. Servers whose entry is the same stay connected. */
+  /**
+   * Replaces the configuration. Servers whose entry is the same stay connected. The event `error` reports rules of the policy
+   * and roots that name a server which is not configured any more.
+   */
   async configure(servers: ServerConfigs): Promise<void> {
     const checked = this.#parts.configure(servers)
     const hosts = [this.#owner, ...this.#owner.#sessions]
     await Promise.all(hosts.map((host) => host.#connections.configure(checked)))
     for (const host of hosts) host.#changed()
+    for (const error of this.#parts.unknownServers()) this.#owner.#events.emit('error', { error })
+  }
+
+  /** All folders that servers may know. */
+  get roots(): readonly Root[] {
+    return this.#parts.roots
+  }
+
+  /**
+   * Replaces the folders that servers may know, and tells the connected servers that the list has changed. Each server gets the
+   * new list only with consent.
+   *
+   * @example
+   * host.setRoots(['/home/me/project'])
+   */
+  setRoots(roots: NonNullable<HostOptions['roots']>): void {
+    this.#parts.setRoots(roots)
   }
 
   /** @internal The function that asks the operator of a gateway. */
@@ -433,10 +518,17 @@ export class Host {
     return session
   }
 
+  /** Sessions of callers that answer for their own roots are not concerned. */
+  #rootsChanged(): void {
+    for (const host of [this, ...this.#sessions])
+      if (host.#session.roots === undefined) for (const connection of host.#connections.all()) connection.rootsChanged()
+  }
+
   /** Closes all connections, and the audit log and store that the host opened. */
   async close(): Promise<void> {
     this.#closing.abort(new McpError('closed', 'The host was closed'))
     this.#owner.#sessions.delete(this)
+    this.#flows.clear()
     await Promise.all([this.#connections.close(), ...[...this.#sessions].map((session) => session.close())])
     if (this.#owner === this) await this.#parts.close()
   }
@@ -444,6 +536,33 @@ export class Host {
   /** Closes the host at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** Gets something from a server, and returns it if it may be handed on. Errors of the server carry text as well. */
+  async #receive<R extends object>(
+    received: Omit<ReceivedFromServer<R>, 'result'>,
+    get: () => Promise<R>,
+    options: HostRequestOptions,
+  ): Promise<R> {
+    const { server, of, name, catalogName } = received
+    const result = await this.#reviewed(get(), { server, of, name, catalogName }, options)
+    this.#flows.note(server.id, result)
+    return this.#review.require({ ...received, result }, options)
+  }
+
+  /** Replaces an error of the server by one that may be handed on. */
+  #reviewed<T>(
+    response: Promise<T>,
+    received: Omit<ReceivedFromServer<never>, 'result'>,
+    options: HostRequestOptions,
+  ): Promise<T> {
+    return response.catch(async (error: unknown) => {
+      throw error instanceof PeerError ? await this.#review.reviewError(error, received, options) : error
+    })
+  }
+
+  #record(event: 'prompt-get' | 'resource-read', server: string, details: Record<string, unknown>): void {
+    this.#parts.audit?.append({ event, server, caller: this.#session.caller, details })
   }
 
   /** What is suspicious about values that are about to go to a server. Policies look at data flows of tool calls only. */
@@ -465,24 +584,68 @@ export class Host {
     })
   }
 
-  /** Connects to servers whose definitions are unknown, and waits for them, but not for ever. */
+  /** Connects to servers whose definitions are unknown, and waits for them, but not for ever and not again and again. */
   async #ready(): Promise<Catalog> {
-    const opening = this.#connections.unknown().map((connection) => connection.ready().catch(() => {}))
-    if (opening.length > 0) {
-      const stop = new AbortController()
-      await Promise.race([Promise.all(opening), pause(this.#parts.limits.listTimeoutMs, { signal: stop.signal })])
-      stop.abort()
-    }
+    const { listTimeoutMs } = this.#parts.limits
+    await this.#waitFor(this.#connections.unknown(), (connection) => connection.patienceMs(listTimeoutMs))
     return this.#current()
   }
 
+  /** The catalog for a call of this name: waits for the servers that it may belong to, even if they are late. */
+  async #readyFor(name: string): Promise<Catalog> {
+    const { listTimeoutMs } = this.#parts.limits
+    const wanted = (id: string, { prefix }: ServerConfig) => prefix === false || mayBelongTo(name, id)
+    await this.#waitFor(this.#connections.unknown(), (connection) =>
+      wanted(connection.server.id, connection.config) ? listTimeoutMs : 0,
+    )
+    return this.#current()
+  }
+
+  async #waitFor(unknown: ServerConnection[], patienceMs: (connection: ServerConnection) => number): Promise<void> {
+    const stop = new AbortController()
+    const { signal } = stop
+    await Promise.all(
+      unknown.map((connection) => {
+        const opening = connection.ready().catch(() => {})
+        const ms = patienceMs(connection)
+        return ms > 0 ? Promise.race([opening, pause(ms, { signal })]) : undefined
+      }),
+    )
+    stop.abort()
+  }
+
   #current(): Catalog {
-    this.#catalog ??= new Catalog(this.#connections.sources(), this.#connections.ids())
+    if (!this.#catalog) {
+      this.#catalog = new Catalog(this.#connections.sources(), this.#connections.ids(), this.#owner.#reserved)
+      for (const collision of this.#catalog.collisions) this.#report(collision)
+    }
     return this.#catalog
+  }
+
+  #variant(abilities: string): Catalog {
+    const known = this.#variants.get(abilities)
+    if (known) return known
+    const catalog = new Catalog(this.#connections.sources(abilities), this.#connections.ids(), this.#owner.#reserved)
+    this.#variants.set(abilities, catalog)
+    return catalog
+  }
+
+  /** Once for each collision, however often the catalog is made again. */
+  #report({ kind, name, servers }: Collision): void {
+    const key = `${kind} ${name} ${servers.join()}`
+    if (this.#reported.has(key) || this.#reported.size >= maxReported) return
+    this.#reported.add(key)
+    const message =
+      servers.length > 1
+        ? `Several servers claim this name, so none of them gets it: ${servers.join(', ')}.`
+        : `The server uses this name for several definitions, so none of them is offered.`
+    const finding = { rule: 'shadowing', severity: 'high', where: `${kind} ${name}`, message, excerpt: name } as const
+    for (const server of servers) this.#events.emit('finding', { server, finding })
   }
 
   #changed(): void {
     this.#catalog = undefined
+    this.#variants.clear()
     this.#events.emit('catalogChanged', undefined)
   }
 }

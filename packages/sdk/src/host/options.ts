@@ -20,6 +20,11 @@ export interface HostOptions {
   servers: ServerConfigs | string
   /** Rules that allow, deny or ask. What no rule decides is asked. Default: no rules. */
   policy?: Policy | undefined
+  /**
+   * Ids of servers that `configure` adds later; `*` matches any text. Other ids in rules of the policy and in roots must be
+   * configured: a rule with a misspelt id would never match. Default: none.
+   */
+  laterServers?: readonly string[] | undefined
   /** Asks the user. Default: everything that would be asked is denied. */
   approve?: Approve | undefined
   /** Records what happens: a log, or the path of a file. Default: nothing is recorded. */
@@ -58,7 +63,10 @@ export interface HostInputContext {
 
 /** Limits that protect the host and the model from servers. */
 export interface HostLimits {
-  /** How long `tools()` waits for servers that have not answered yet. Default 5,000. */
+  /**
+   * How long lists wait for a server that has not answered yet, in total: later lists do not wait again. Also how long resources
+   * are looked for in the list of one server. Default 5,000.
+   */
   listTimeoutMs?: number | undefined
   /** How long a server may take to start and answer. Default 60,000. */
   connectTimeoutMs?: number | undefined
@@ -68,6 +76,11 @@ export interface HostLimits {
   maxDefinitionBytes?: number | undefined
   /** Questions that one server may ask the user per minute. Default 10. */
   questionsPerMinute?: number | undefined
+  /**
+   * Memory for the text of results, which is recognized in arguments for other servers: for all sessions of the host or gateway
+   * together. Beyond it, the session that uses most loses its oldest text. Default 64 MiB.
+   */
+  maxFlowBytes?: number | undefined
   /** Whether arguments that the input schema of a tool does not name are refused. Default true. */
   strictArguments?: boolean | undefined
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../util/objects.ts'
 import { type DefinitionChange, diffDefinitions } from './definition-diff.ts'
 import {
   type DefinitionItem,
@@ -52,6 +53,33 @@ export async function pinDefinitions(definitions: Definitions): Promise<PinnedDe
     items.push(fits ? { ...item, stored } : item)
   }
   return { digest: await definitionsDigest(definitions), items }
+}
+
+/**
+ * Returns the definitions with the approved version, if the server has the same name and another version. A new version with
+ * the same tools, prompts and instructions does nothing that the user did not approve.
+ */
+export function withPinnedVersion(pinned: PinnedDefinitions, now: Definitions): Definitions {
+  const { stored } = pinned.items.find(({ kind }) => kind === 'server') ?? {}
+  const { identity } = now
+  if (!identity || !isObject(stored) || stored.name !== identity.name) return now
+  const { version } = stored
+  return typeof version !== 'string' || version === identity.version
+    ? now
+    : { ...now, identity: { ...identity, version } }
+}
+
+/**
+ * Whether what both have in common is the same: a server may offer more or less to a client with other capabilities, but what
+ * the user approved must not be different.
+ */
+export async function sharesDefinitions(pinned: PinnedDefinitions, now: Definitions): Promise<boolean> {
+  const approved = new Map(pinned.items.map(({ kind, name, digest }) => [`${kind} ${name}`, digest]))
+  const digests = await digestItems(now)
+  return listItems(now).every(({ kind, name }, index) => {
+    const digest = approved.get(`${kind} ${toStoredName(name)}`)
+    return digest === undefined || digest === digests[index]
+  })
 }
 
 /** Compares the definitions that a server sends now with those that the user approved. Without a pin, everything changed. */

@@ -1,6 +1,10 @@
 import { isObject } from '../util/objects.ts'
 import type { Decision, HostAction } from './action.ts'
-import type { PolicyRule } from './policy.ts'
+import { closest } from './config/edit-distance.ts'
+import type { FindingRule } from './findings/finding.ts'
+import { compileGlob } from './glob.ts'
+import type { Policy, PolicyRule } from './policy.ts'
+import type { HostRoots } from './roots.ts'
 
 /**
  * Checks a policy, which may come from a file. A rule with a mistake would otherwise never match, or match too much.
@@ -14,9 +18,62 @@ export function checkPolicy(policy: unknown): void {
   })
 }
 
+/**
+ * Finds rules that name a server which does not exist. Such a rule never matches: a misspelt id would make one that denies useless.
+ * Patterns are not checked, because they may be meant for servers to come.
+ *
+ * @param later Ids or patterns of servers that are added later.
+ */
+export function findUnknownServers(
+  policy: Policy | undefined,
+  ids: readonly string[],
+  later: readonly string[] = [],
+): TypeError[] {
+  if (policy === undefined || typeof policy === 'function') return []
+  const isKnown = knownServers(ids, later)
+  const isUnknown = (id: unknown): id is string => typeof id === 'string' && !id.includes('*') && !isKnown(id)
+  return policy.flatMap((rule, index) => {
+    if (typeof rule === 'function') return []
+    return (['server', 'from'] as const).flatMap((member) =>
+      listOf(rule[member])
+        .filter(isUnknown)
+        .map((id) => unknownServer(`policy[${index}].${member}`, id, ids)),
+    )
+  })
+}
+
+/**
+ * Finds roots for a server which does not exist. The server that was meant would have none, so its paths would not be checked.
+ *
+ * @param later Ids or patterns of servers that are added later.
+ */
+export function findUnknownRoots(
+  roots: HostRoots | undefined,
+  ids: readonly string[],
+  later: readonly string[] = [],
+): TypeError[] {
+  if (roots === undefined || Array.isArray(roots)) return []
+  const isKnown = knownServers(ids, later)
+  return Object.keys(roots)
+    .filter((id) => !isKnown(id))
+    .map((id) => unknownServer('roots', id, ids))
+}
+
+function knownServers(ids: readonly string[], later: readonly string[]): (id: string) => boolean {
+  const isLater = later.map((pattern) => compileGlob(pattern))
+  return (id) => ids.includes(id) || isLater.some((matches) => matches(id))
+}
+
+function unknownServer(where: string, id: string, ids: readonly string[]): TypeError {
+  const meant = closest(id, ids)
+  const guess = meant === undefined ? '' : ` Did you mean ${JSON.stringify(meant)}?`
+  const known = ids.length === 0 ? 'There are no servers.' : `Servers are: ${ids.join(', ')}.`
+  return new TypeError(`${where} names the server ${JSON.stringify(id)}, which is not configured.${guess} ${known}`)
+}
+
 /** Whether a value is a decision. */
 export function isDecision(value: unknown): value is Decision {
-  return value === 'allow' || value === 'deny' || value === 'ask'
+  return value === 'allow' || value === 'deny' || value === 'ask' || value === 'redact'
 }
 
 type Check = (value: unknown) => string | undefined
@@ -31,13 +88,30 @@ const kinds: Readonly<Record<HostAction['kind'], true>> = {
   sampling: true,
   'sampling-result': true,
   elicitation: true,
+  result: true,
+}
+
+const findingRules: Readonly<Record<FindingRule, true>> = {
+  'hidden-text': true,
+  'look-alike': true,
+  instructions: true,
+  shadowing: true,
+  secret: true,
+  'data-flow': true,
+  'private-address': true,
+  'dangerous-command': true,
+  'unknown-launcher': true,
+  'outside-roots': true,
+  'not-inspected': true,
+  credentials: true,
+  'wide-scope': true,
 }
 
 const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']
 
 /** For each member of a rule: returns what is wrong with a value. */
 const members: Readonly<Record<keyof PolicyRule, Check>> = {
-  decide: (value) => (isDecision(value) ? undefined : "must be 'allow', 'deny' or 'ask'"),
+  decide: (value) => (isDecision(value) ? undefined : "must be 'allow', 'deny' or 'ask', or 'redact' for results"),
   kind: (value) => textProblem(value) ?? listOf(value).map(kindProblem).find(Boolean),
   server: textProblem,
   tool: textProblem,
@@ -46,6 +120,7 @@ const members: Readonly<Record<keyof PolicyRule, Check>> = {
   annotations: annotationsProblem,
   arguments: argumentsProblem,
   from: textProblem,
+  finding: (value) => textProblem(value) ?? listOf(value).map(findingProblem).find(Boolean),
 }
 
 /** Members that only make sense for one kind of action. */
@@ -53,7 +128,6 @@ const kindOfMember = {
   tool: 'tool',
   annotations: 'tool',
   arguments: 'tool',
-  from: 'tool',
   prompt: 'prompt',
   resource: 'resource',
 } as const
@@ -72,6 +146,19 @@ function checkRule(rule: unknown, where: string): void {
     if (problem !== undefined) throw new TypeError(`${where}.${name} ${problem}.`)
   }
   checkKinds(rule, where)
+  if (isResultOnly(rule) && rule.kind !== undefined && listOf(rule.kind).some((kind) => kind !== 'result')) {
+    throw new TypeError(
+      `${where} is about results, because of ${resultMember(rule)}. Set kind to 'result', or leave it out.`,
+    )
+  }
+}
+
+function isResultOnly({ decide, finding }: Readonly<Record<string, unknown>>): boolean {
+  return decide === 'redact' || finding !== undefined
+}
+
+function resultMember({ finding }: Readonly<Record<string, unknown>>): string {
+  return finding === undefined ? "decide: 'redact'" : 'finding'
 }
 
 /** A rule for a tool and a resource at once would never match. */
@@ -82,13 +169,16 @@ function checkKinds(rule: Readonly<Record<string, unknown>>, where: string): voi
     const other = needed.find((entry) => entry[1] !== kind)
     if (other)
       throw new TypeError(`${where}.${name} and ${where}.${other[0]} never match the same action. Use two rules.`)
-    if (allowed && !allowed.includes(kind)) {
+    // Results are those of a tool, a resource or a prompt.
+    if (allowed && !allowed.includes(kind) && !(allowed.includes('result') && kindsOfResults.has(name))) {
       throw new TypeError(
         `${where}.${name} never matches an action of this kind. Set kind to '${kind}', or leave it out.`,
       )
     }
   }
 }
+
+const kindsOfResults: ReadonlySet<string> = new Set(['tool', 'resource', 'prompt'])
 
 function isMember(name: string): name is keyof PolicyRule {
   return Object.hasOwn(members, name)
@@ -109,6 +199,11 @@ function textProblem(value: unknown): string | undefined {
 function kindProblem(kind: unknown): string | undefined {
   if (typeof kind === 'string' && Object.hasOwn(kinds, kind)) return undefined
   return `has the unknown kind ${JSON.stringify(kind)}. Kinds are: ${Object.keys(kinds).join(', ')}`
+}
+
+function findingProblem(rule: unknown): string | undefined {
+  if (typeof rule === 'string' && Object.hasOwn(findingRules, rule)) return undefined
+  return `has the unknown finding ${JSON.stringify(rule)}. Findings are: ${Object.keys(findingRules).join(', ')}`
 }
 
 function annotationsProblem(value: unknown): string | undefined {

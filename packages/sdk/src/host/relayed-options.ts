@@ -15,6 +15,11 @@ export interface RelayedOptions {
   readonly origin: QuestionOrigin
   /** Lets the call be run again without sending the same request twice. */
   readonly exchange?: CallInput['exchange'] | undefined
+  /**
+   * Stores the last answer of the server, because the caller is about to be asked about it, and the call is run again then.
+   * Returns false if it was stored before. Throws if it is too large.
+   */
+  readonly keep?: (() => Promise<boolean>) | undefined
   /** Receives the log messages of the call. */
   readonly onLog?: ((message: LoggingMessageParams) => void) | undefined
   /** The minimum severity of log messages that the caller wants. Undefined: none. */

@@ -57,6 +57,24 @@ export async function checkRootAccess(roots: readonly Root[]): Promise<RootAcces
   return readRootAccess(roots)
 }
 
+/** Reports when roots become accessible, or stop being so. Where there is no file system, they never do. */
+export function watchAccess(roots: readonly Root[], onChange: () => void): { close(): void } {
+  let isClosed = false
+  const watching = import('./node/watch-roots.ts')
+    .then(({ watchRoots }) => (isClosed ? undefined : watchRoots(roots, onChange)))
+    .then((watcher) => {
+      if (isClosed) watcher?.close()
+      return watcher
+    })
+    .catch(() => undefined)
+  return {
+    close: () => {
+      isClosed = true
+      void watching.then((watcher) => watcher?.close())
+    },
+  }
+}
+
 async function noFileSystem(roots: readonly Root[]): Promise<RootAccess[]> {
   return roots.map((root) => ({ root, isAccessible: false, reason: 'cannot be read: this runtime has no file system' }))
 }
@@ -73,11 +91,17 @@ function withoutDuplicates(roots: readonly Root[]): Root[] {
  * Finds paths and `file:` URIs in arguments that are outside of the roots of a server. Nothing is read from the disk: `..`,
  * `%2e` and the like are resolved in the text. Without roots there are no limits, so there are no findings.
  *
+ * @param isLimited Whether paths are limited to the roots. Pass true if the server had roots that were taken back.
+ *
  * @example
  * pathFindings({ path: '/srv/app/../../etc/passwd' }, [{ uri: 'file:///srv/app' }])
  */
-export function pathFindings(args: Readonly<Record<string, unknown>>, roots: readonly Root[]): Finding[] {
-  if (roots.length === 0) return []
+export function pathFindings(
+  args: Readonly<Record<string, unknown>>,
+  roots: readonly Root[],
+  isLimited: boolean = roots.length > 0,
+): Finding[] {
+  if (!isLimited) return []
   const folders = roots.map(({ uri }) => resolvePath(decode(new URL(uri).pathname)))
   const findings: Finding[] = []
   const isComplete = eachText(args, (text, where, key) => {

@@ -15,7 +15,8 @@ import type { ActionServer } from './action.ts'
 import { CallLogs } from './call-logs.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type Definitions, digestOf } from './definitions.ts'
-import type { ServerState } from './events.ts'
+import type { FloodKind, ServerState } from './events.ts'
+import { cleanConnectError, cleanServerError } from './findings/server-errors.ts'
 import { loadDefinitions } from './load-definitions.ts'
 import type { QuestionOrigin } from './relayed-options.ts'
 import { ServerSubscriptions } from './server-subscriptions.ts'
@@ -46,6 +47,12 @@ export interface ServerConnectionOptions {
   /** The definitions are different from before. */
   onDefinitions(): void
   onError(error: unknown): void
+  /** The notifications about updates that the server may cause. */
+  readonly updateBudget: TokenBucket
+  /** Replaces what must not be handed on in log messages. */
+  cleanLog(value: unknown): unknown
+  /** The server sends more of these messages than are passed on. */
+  onFlood(what: FloodKind): void
 }
 
 /** The connection to one server: opened by the first call, closed when idle, and opened again after a failure. */
@@ -67,18 +74,23 @@ export class ServerConnection {
   #idleTimer: Timer | undefined
   #failures = 0
   #retryAt = 0
+  /** When a list first waited for definitions that are not known yet. */
+  #awaitedSince: number | undefined
   #isStateless = false
   #hasTaskExtension = false
   #questions: CallQuestions | undefined
   #logLevel: LoggingLevel | undefined
-  readonly logs = new CallLogs()
+  readonly logs: CallLogs
   readonly subscriptions: ServerSubscriptions
   readonly #closing = new AbortController()
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options
     this.#state = options.config.disabled ? 'disabled' : 'idle'
+    this.logs = new CallLogs(() => options.onFlood('log messages'), options.cleanLog)
     this.subscriptions = new ServerSubscriptions({
+      updateBudget: options.updateBudget,
+      onFlood: () => options.onFlood('resource updates'),
       use: (work) => this.use(work),
       onEmpty: () => this.#startIdleTimer(),
       onError: options.onError,
@@ -161,6 +173,12 @@ export class ServerConnection {
     return now !== undefined && (now === tool || (await digestOf(now)) === (await digestOf(tool)))
   }
 
+  /** Tells the server that the list of roots has changed, if its revision has that. */
+  rootsChanged(): void {
+    const method = 'notifications/roots/list_changed'
+    if (this.#client?.state === 'ready' && this.#client.rules?.lacks(method) === false) this.#client.notify(method)
+  }
+
   /** Runs work with a connected client whose definitions are approved. */
   async use<T>(work: (client: Client) => Promise<T>, signal?: AbortSignal | undefined): Promise<T> {
     this.#activeCalls++
@@ -169,7 +187,7 @@ export class ServerConnection {
       const client = await (signal ? untilAborted(this.ready(), signal, cancelled) : this.ready())
       return await work(client)
     } catch (error) {
-      throw loginRequired(error) ?? this.#named(error)
+      throw loginRequired(error) ?? this.#named(cleanServerError(error, this.#options.cleanLog))
     } finally {
       this.#activeCalls--
       this.#startIdleTimer()
@@ -190,9 +208,20 @@ export class ServerConnection {
     return this.#opening
   }
 
+  /**
+   * How much longer lists wait for the definitions, of `limitMs` in total. A server that was late once is not waited for again,
+   * so that it does not delay every list.
+   */
+  patienceMs(limitMs: number): number {
+    const now = clock.monotonic()
+    this.#awaitedSince ??= now
+    return Math.max(this.#awaitedSince + limitMs - now, 0)
+  }
+
   /** Connects now, and asks again for definitions that are held. */
   async retry(): Promise<void> {
     this.#retryAt = 0
+    this.#awaitedSince = undefined
     if (this.#state === 'held') await this.disconnect()
     await this.use(async () => {})
   }
@@ -250,7 +279,7 @@ export class ServerConnection {
       this.#startIdleTimer()
       return client
     } catch (failure) {
-      const error = loginRequired(failure) ?? failure
+      const error = loginRequired(failure) ?? cleanConnectError(failure, this.#options.cleanLog)
       await client?.close().catch(() => {})
       this.#fail(error)
       throw error
@@ -267,6 +296,7 @@ export class ServerConnection {
       throw heldError(error)
     }
     this.#isDenied = false
+    this.#awaitedSince = undefined
     this.#definitions = definitions
     this.#hasResources = client.server.capabilities.resources !== undefined
     this.#options.onDefinitions()
@@ -298,7 +328,10 @@ export class ServerConnection {
     client.on('state', ({ state }) => {
       if (this.#client !== client) return
       // A restarted process or a new session may offer something else.
-      if (state === 'ready') check()
+      if (state === 'ready') {
+        this.#isStateless = client.rules?.multiRoundTrip === true
+        check()
+      }
       if (state === 'closed') this.#lost()
     })
     void client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }).catch(() => {})

@@ -7,6 +7,7 @@ import { TokenBucket } from '../util/token-bucket.ts'
 import type { ActionServer } from './action.ts'
 import type { AuditLog } from './audit/audit.ts'
 import type { Consent } from './consent.ts'
+import { inspectElicitation } from './findings/inspect.ts'
 import type { Roots, Sampling } from './host-parts.ts'
 import type { HostInput } from './options.ts'
 import type { QuestionOrigin } from './relayed-options.ts'
@@ -30,15 +31,15 @@ export function handlersFor(options: ServerQuestionsOptions): ClientHandlers {
   return {
     ...(elicit && {
       elicit: async (form, { signal, origin }) => {
-        await elicitation.allow({ message: form.message, requestedSchema: form.requestedSchema }, origin)
-        return elicitation.record(await elicit(form, { server, signal, origin }))
+        const request = { message: form.message, requestedSchema: form.requestedSchema }
+        return elicitation.ask(request, origin, async () => elicit(form, { server, signal, origin }))
       },
     }),
     ...(elicitUrl && {
       elicitUrl: async (request, { signal, origin }) => {
         const { message, url, elicitationId = '' } = request
-        await elicitation.allow({ mode: 'url', message, url: url.href, elicitationId }, origin)
-        return elicitation.record(await elicitUrl(request, { server, signal, origin }))
+        const shown = { mode: 'url', message, url: url.href, elicitationId } as const
+        return elicitation.ask(shown, origin, async () => elicitUrl(request, { server, signal, origin }))
       },
     }),
     ...(sampling && {
@@ -59,16 +60,30 @@ class Elicitation {
     this.#bucket = new TokenBucket(questionsPerMinute, questionsPerMinute / 60, clock.monotonic())
   }
 
-  /** Throws the error for the server if it may not ask. */
-  async allow(request: ElicitParams, origin: unknown): Promise<void> {
+  /** Throws the error for the server if it may not ask, or may not get the answer any more. */
+  async ask<T extends { readonly action: string }>(request: ElicitParams, origin: unknown, ask: () => Promise<T>) {
+    const { consent, server } = this.#options
+    const before = consent.taintFor(server)
+    await this.#allow(request, origin)
+    const answer = await ask()
+    // While the user answered, the session may have received data that must not reach this server, or not without approval.
+    const action = { kind: 'elicitation', server, request } as const
+    if (answer.action === 'accept' && !(await consent.stillAllows(action, before, { origin })))
+      throw refused('The host does not allow an answer to this question any more')
+    return this.#record(answer)
+  }
+
+  async #allow(request: ElicitParams, origin: unknown): Promise<void> {
     const { server, consent } = this.#options
     const isCounted = isOrigin(origin) && origin.isCounted()
     if (!isCounted && !this.#bucket.take(clock.monotonic())) throw refused('The user is not asked that often')
-    const verdict = await consent.decide({ kind: 'elicitation', server, request }, [], { origin })
+    const verdict = await consent.decide({ kind: 'elicitation', server, request }, inspectElicitation(request), {
+      origin,
+    })
     if (!verdict.allowed) throw refused('The host does not allow this question')
   }
 
-  record<T extends { readonly action: string }>(answer: T): T {
+  #record<T extends { readonly action: string }>(answer: T): T {
     const { server, audit, caller } = this.#options
     // The content may be private: only whether there was an answer is recorded.
     audit?.append({ event: 'elicitation', server: server.id, caller, details: { action: answer.action } })

@@ -1,5 +1,7 @@
 import type { Client } from '../client/client.ts'
-import { ResourceStream } from './resource-stream.ts'
+import type { TokenBucket } from '../util/token-bucket.ts'
+import { notOffered, ResourceStream } from './resource-stream.ts'
+import { UpdateQueue } from './update-queue.ts'
 
 /** A subscribed resource, or a part of it, changed. */
 export interface ResourceUpdate {
@@ -13,8 +15,12 @@ type Listener = (update: ResourceUpdate) => void
 export interface ServerSubscriptionsOptions {
   /** Runs work with a connected client. */
   use(work: (client: Client) => Promise<void>): Promise<void>
+  /** The notifications that this server may cause. */
+  readonly updateBudget: TokenBucket
   /** The last subscription ended. */
   onEmpty(): void
+  /** The server sends more updates than are passed on. */
+  onFlood(): void
   onError(error: unknown): void
 }
 
@@ -22,6 +28,9 @@ export interface ServerSubscriptionsOptions {
 export class ServerSubscriptions {
   readonly #options: ServerSubscriptionsOptions
   readonly #listeners = new Map<string, Set<Listener>>()
+  /** How many subscribed URIs have each length. */
+  readonly #lengths = new Map<number, number>()
+  readonly #updates: UpdateQueue
   /** What the server of this connection was told, and the requests that tell it: for one URI, one at a time. */
   #subscribed = new Set<string>()
   #requests = new Map<string, Promise<void>>()
@@ -32,6 +41,9 @@ export class ServerSubscriptions {
 
   constructor(options: ServerSubscriptionsOptions) {
     this.#options = options
+    const { updateBudget: budget, onFlood } = options
+    const deliver = (uri: string) => this.#updated(uri)
+    this.#updates = new UpdateQueue({ budget, deliver, subscribed: () => this.#listeners, onFlood })
   }
 
   /** Whether the connection has to stay open. */
@@ -43,6 +55,7 @@ export class ServerSubscriptions {
   async add(uri: string, given: Listener): Promise<() => Promise<void>> {
     const listener: Listener = (update) => given(update)
     const listeners = this.#listeners.get(uri) ?? new Set()
+    if (listeners.size === 0) this.#countLength(uri, 1)
     this.#listeners.set(uri, listeners.add(listener))
     try {
       await this.#options.use((client) => this.#tell(client, uri))
@@ -61,7 +74,7 @@ export class ServerSubscriptions {
     const { onError } = this.#options
     const wanted = () => this.#listeners.keys()
     this.#stream = client.rules?.multiRoundTrip ? new ResourceStream({ client, wanted, onError }) : undefined
-    client.on('resourceUpdated', ({ uri }) => this.#updated(uri))
+    client.on('resourceUpdated', ({ uri }) => this.isEmpty || this.#updates.add(uri))
     client.on('updatesMissed', () => this.#updateAll())
     for (const uri of this.#listeners.keys()) this.#tell(client, uri).catch(onError)
     if (this.#hasGap) this.#updateAll()
@@ -79,6 +92,7 @@ export class ServerSubscriptions {
     listeners?.delete(listener)
     if (listeners?.size !== 0) return
     this.#listeners.delete(uri)
+    this.#countLength(uri, -1)
     if (this.#client) await this.#tell(this.#client, uri).catch(this.#options.onError)
     if (this.isEmpty) this.#options.onEmpty()
   }
@@ -104,6 +118,8 @@ export class ServerSubscriptions {
     const isWanted = this.#listeners.has(uri)
     if (isWanted === subscribed.has(uri)) return
     if (isWanted) {
+      // A client without this capability sends nothing.
+      if (!client.getServerCapabilities()?.resources?.subscribe) throw notOffered(uri)
       await client.subscribeResource(uri)
       subscribed.add(uri)
     } else {
@@ -112,13 +128,28 @@ export class ServerSubscriptions {
     }
   }
 
-  /** 2025-11-25 resources: the updated resource may be a part of the subscribed one. */
-  #updated(uri: string): void {
-    for (const [subscribed, listeners] of this.#listeners) {
-      const isPart = subscribed !== uri && uri.startsWith(subscribed)
-      if (!isPart && subscribed !== uri) continue
-      for (const listener of [...listeners]) listener({ uri, ...(isPart && { partOf: subscribed }) })
+  /**
+   * 2025-11-25 resources: the updated resource may be a part of the subscribed one.
+   * @returns The number of listeners.
+   */
+  #updated(uri: string): number {
+    let count = 0
+    // A caller may have thousands of subscriptions, but their URIs have few lengths.
+    for (const length of this.#lengths.keys()) {
+      const subscribed = length <= uri.length ? uri.slice(0, length) : undefined
+      const listeners = subscribed === undefined ? undefined : this.#listeners.get(subscribed)
+      for (const listener of [...(listeners ?? [])]) {
+        listener(subscribed === uri ? { uri } : { uri, partOf: subscribed })
+        count++
+      }
     }
+    return count
+  }
+
+  #countLength({ length }: string, by: 1 | -1): void {
+    const count = (this.#lengths.get(length) ?? 0) + by
+    if (count > 0) this.#lengths.set(length, count)
+    else this.#lengths.delete(length)
   }
 
   #updateAll(): void {

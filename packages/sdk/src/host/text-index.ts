@@ -28,6 +28,11 @@ export class TextIndex {
     this.#current = new Generation()
   }
 
+  /** Memory that the index uses. */
+  get bytes(): number {
+    return this.#current.bytes + (this.#previous?.bytes ?? 0)
+  }
+
   /** Adds the first `length` characters of a normalized text. */
   add(text: Uint16Array, length: number): void {
     const limit = this.#maxFingerprints >> 1
@@ -110,6 +115,10 @@ class Generation {
   #length = stride
   /** Positions and bits of their hashes; 0 is an empty slot. At most half of the slots are used. */
   #slots = new Uint32Array(128)
+
+  get bytes(): number {
+    return this.#chars.byteLength + this.#slots.byteLength
+  }
 
   /** Fingerprints, or as many as the characters could have: texts that differ little have few new ones. */
   get load(): number {

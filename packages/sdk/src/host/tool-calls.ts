@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
-import type { ToolResult } from '../client/features/tool-result.ts'
+import { type ToolResult, toToolResult } from '../client/features/tool-result.ts'
 import type { CallOptions } from '../era/client.ts'
-import { DeniedError, McpError, Suspended } from '../errors.ts'
+import { DeniedError, McpError, PeerError, Suspended } from '../errors.ts'
 import type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 import type { RequestMeta } from '../protocol/meta.ts'
 import type { Tool } from '../protocol/tools.ts'
@@ -20,8 +20,10 @@ import type { Consent } from './consent.ts'
 import type { DataFlows } from './data-flow.ts'
 import type { HostEvents } from './events.ts'
 import type { Finding } from './findings/finding.ts'
-import { inspectArguments, inspectResult } from './findings/inspect.ts'
+import { inspectArguments } from './findings/inspect.ts'
+import { cleanServerError } from './findings/server-errors.ts'
 import type { RelayedOptions } from './relayed-options.ts'
+import type { ResultReview, Reviewed } from './result-review.ts'
 
 /** Options of `host.callTool`. */
 export interface HostCallOptions extends Pick<RequestOptions, 'signal' | 'timeoutMs' | 'onProgress'> {
@@ -42,7 +44,10 @@ export interface ResultSource {
   readonly trust: Trust
 }
 
-/** The result of a tool call. `source` and `findings` are not part of its JSON, which is what the server sent. */
+/**
+ * The result of a tool call. `source` and `findings` are not part of its JSON, which is what the server sent, without secrets that
+ * were redacted. A result that was held back is an error result (`isError`) that says so.
+ */
 export interface HostToolResult extends ToolResult {
   readonly source: ResultSource
   /** What is suspicious about the result. Show it to the user before the model acts on the result. */
@@ -51,7 +56,8 @@ export interface HostToolResult extends ToolResult {
 
 export interface ToolCallsOptions {
   readonly consent: Consent
-  flows(): DataFlows
+  readonly review: ResultReview
+  readonly flows: DataFlows
   readonly events: Emitter<HostEvents>
   readonly audit: AuditLog | undefined
   readonly caller: string | undefined
@@ -84,22 +90,28 @@ export class ToolCalls {
   }
 
   async call(
-    { client, server, tool, own, isCurrent, send }: FoundTool,
+    found: FoundTool,
     given: Readonly<Record<string, unknown>>,
     options: HostCallOptions = {},
   ): Promise<HostToolResult> {
+    const { client, server, tool, own, isCurrent, send } = found
     // The user approves what is shown, so nothing may change it between the question and the call.
     const args = copyJson(given) as Readonly<Record<string, unknown>>
     await this.#check(tool, own, args)
     const { consent, flows, pathFindings } = this.#options
-    const findings = [...inspectArguments(args), ...pathFindings(server.id, args)]
+    const flowsFound = flows.find(args, server.id, own)
+    const findings = [
+      ...inspectArguments(args, own),
+      ...pathFindings(server.id, args),
+      ...(flows.isCut ? [notCompared] : []),
+    ]
     const action = {
       kind: 'tool',
       server,
       tool: own,
       name: tool.name,
       arguments: args,
-      flows: flows().find(args, server.id, own),
+      flows: flowsFound,
     } as const
     const asked = consent.require(action, findings, { signal: options.signal, origin: options.relayed?.origin })
     if (asked) {
@@ -118,8 +130,9 @@ export class ToolCalls {
         { name: own.name, arguments: { ...args }, ...task, ...meta(options) },
         { ...running.options, ...send },
       )
-      return this.#accept(tool, args, result, running)
-    } catch (error) {
+      return await this.#accept(found, args, result, running, options)
+    } catch (thrown) {
+      const error = await this.#toError(thrown, found, options)
       running.end(error instanceof Suspended ? 'suspended' : 'failed', error)
       throw error
     }
@@ -154,7 +167,8 @@ export class ToolCalls {
         signal,
         timeoutMs,
         ...(headers && { headers }),
-        onProgress: (progress: Progress) => {
+        onProgress: (received: Progress) => {
+          const progress = this.#cleaned(received, server)
           emit('progress', { progress })
           onProgress?.(progress)
         },
@@ -170,12 +184,18 @@ export class ToolCalls {
     }
   }
 
-  #accept(
-    tool: HostTool,
+  #cleaned(progress: Progress, server: string): Progress {
+    if (progress.message === undefined) return progress
+    return { ...progress, message: String(this.#options.review.cleanNotification(progress.message, server)) }
+  }
+
+  async #accept(
+    { server, tool, own }: FoundTool,
     args: Readonly<Record<string, unknown>>,
     result: ToolResult,
     running: RunningCall,
-  ): HostToolResult {
+    options: HostCallOptions,
+  ): Promise<HostToolResult> {
     const { flows, maxResultBytes } = this.#options
     const size = JSON.stringify(result).length
     if (size > maxResultBytes) {
@@ -184,27 +204,71 @@ export class ToolCalls {
         `${tool.name}: the result is larger than ${maxResultBytes} bytes (maxResultBytes)`,
       )
     }
-    const findings = inspectResult(result)
-    flows().note(tool.server, result)
+    flows.note(tool.server, result)
+    const record = (findings: readonly Finding[]) =>
+      this.#record(tool.name, tool.server, {
+        id: running.id,
+        arguments: args,
+        isError: result.isError === true,
+        resultBytes: size,
+        durationMs: Math.round(running.durationMs()),
+        findings: findings.map(({ rule, where }) => ({ rule, where })),
+      })
+    const problemOf = (redacted: ToolResult) => this.#outputProblem(own, result, redacted)
+    const received = { server, of: 'tool', name: own.name, catalogName: tool.name, result, problemOf, record } as const
+    const reviewing = this.#options.review.review(received, options)
+    const reviewed = isThenable(reviewing) ? await reviewing : reviewing
     running.end('completed')
-    this.#record(tool.name, tool.server, {
-      id: running.id,
-      arguments: args,
-      isError: result.isError === true,
-      resultBytes: size,
-      durationMs: Math.round(running.durationMs()),
-      findings: findings.map(({ rule, where }) => ({ rule, where })),
-    })
-    const source: ResultSource = { server: tool.server, tool: tool.name, trust: tool.trust }
-    // One after the other: `defineProperties` takes several times as long.
-    Object.defineProperty(result, 'source', { value: source })
-    return Object.defineProperty(result, 'findings', { value: findings }) as HostToolResult
+    return withSource(tool, result, reviewed)
+  }
+
+  /** Whether a redacted result breaks the promise of its tool. */
+  async #outputProblem({ outputSchema }: Tool, before: ToolResult, redacted: ToolResult): Promise<string | undefined> {
+    if (outputSchema === undefined || before.structuredContent === undefined) return undefined
+    let validate = this.#validators.get(outputSchema)
+    if (!validate) {
+      validate = createJsonValidator(outputSchema)
+      this.#validators.set(outputSchema, validate)
+    }
+    const { issues } = await validate(redacted.structuredContent)
+    return issues && describeIssues(issues)
+  }
+
+  /** The text of an error comes from the server as well. */
+  async #toError(error: unknown, { server, tool, own }: FoundTool, options: HostCallOptions): Promise<unknown> {
+    const { review } = this.#options
+    if (!(error instanceof PeerError))
+      return cleanServerError(error, (texts) => review.cleanNotification(texts, server.id))
+    const received = { server, of: 'tool', name: own.name, catalogName: tool.name } as const
+    return review.reviewError(error, received, options).catch((other) => other)
   }
 
   #record(tool: string, server: string, details: Record<string, unknown>): void {
     const { audit, caller } = this.#options
     audit?.append({ event: 'tool-call', server, caller, details: { tool, ...details } })
   }
+}
+
+const notCompared: Finding = {
+  rule: 'not-inspected',
+  severity: 'high',
+  where: 'arguments',
+  message: 'The arguments are too long to look for data of other servers in all of them.',
+  excerpt: '',
+}
+
+/** Adds what only the host knows. A result that was held back, or redacted, takes the place of the original. */
+function withSource(tool: HostTool, original: ToolResult, reviewed: Reviewed<ToolResult>): HostToolResult {
+  const source: ResultSource = { server: tool.server, tool: tool.name, trust: tool.trust }
+  const result =
+    reviewed.held !== undefined
+      ? toToolResult({ content: [{ type: 'text', text: reviewed.held }], isError: true })
+      : reviewed.result === original
+        ? original
+        : toToolResult(reviewed.result as object as JsonObject)
+  // One after the other: `defineProperties` takes several times as long.
+  Object.defineProperty(result, 'source', { value: source })
+  return Object.defineProperty(result, 'findings', { value: reviewed.findings }) as HostToolResult
 }
 
 interface RunningCall {

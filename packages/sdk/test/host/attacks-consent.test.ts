@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { Approval, ApprovalRequest } from '../../src/host/action.ts'
 import { memoryAudit } from '../../src/host/audit/memory.ts'
 import { createHost } from '../../src/host/host.ts'
+import { memoryHostStore } from '../../src/host/host-store.ts'
 import type { Policy } from '../../src/host/policy.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
 import { eventually } from '../kit/eventually.ts'
-import { allowAll, echo, serverWith } from './support.ts'
+import { warningsOf } from '../kit/warnings.ts'
+import { allowAll, echo, script, serverWith } from './support.ts'
 
 /** A server that counts the calls of its tool `pay`. */
 function counting() {
@@ -127,6 +129,178 @@ describe('an approval', () => {
     ])
   })
 
+  it('that no person gave is recorded with the name of what gave it [HOST-014]', async () => {
+    const { server } = counting()
+    const audit = memoryAudit()
+    const answers: Approval[] = ['once', { decision: 'once', by: '--yes' }, { decision: 'deny', by: '--no' }]
+    const approve = async () => answers.shift() ?? 'deny'
+    await using host = await createHost({ servers: { s: { server } }, approve, audit })
+    await host.callTool('s_pay', { amount: 1 })
+    await host.callTool('s_pay', { amount: 1 })
+    await expect(host.callTool('s_pay', { amount: 1 })).rejects.toThrow('--no denied it')
+    await audit.flush()
+    const records = audit.lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'decision')
+    expect(records.map(({ details: { by, reason } }) => ({ by, reason }))).toEqual([
+      { by: 'user', reason: 'the user allowed it (once)' },
+      { by: 'program', reason: '--yes allowed it (once)' },
+      { by: 'program', reason: '--no denied it' },
+    ])
+  })
+
+  it('that no person gave to a dangerous command is not remembered [HOST-009]', async () => {
+    const store = memoryHostStore()
+    const servers = { s: { command: 'sh', args: ['-c', 'exit 1'] } }
+    for (const by of ['--yes', '--yes']) {
+      const asked: string[] = []
+      const approve = async ({ action }: ApprovalRequest): Promise<Approval> => {
+        asked.push(action.kind)
+        return { decision: 'always', by }
+      }
+      await using host = await createHost({ servers, approve, store })
+      await host.connectServer('s').catch(() => {})
+      expect(asked).toEqual(['connect'])
+      expect(host.grants()).toEqual([])
+    }
+  })
+
+  it('of a dangerous command by a person is remembered, and how it was given is recorded [HOST-009]', async () => {
+    const store = memoryHostStore()
+    const servers = { s: { command: 'sh', args: ['-c', 'exit 1'] } }
+    const asked: string[] = []
+    const approve = async ({ action }: ApprovalRequest): Promise<Approval> => {
+      asked.push(action.kind)
+      return 'always'
+    }
+    for (let run = 0; run < 2; run++) {
+      await using host = await createHost({ servers, approve, store })
+      await host.connectServer('s').catch(() => {})
+    }
+    expect(asked).toEqual(['connect'])
+    const record = await store.load()
+    expect(record?.connections.s).toMatchObject({ target: "sh -c 'exit 1'", by: 'user' })
+    expect(record?.grants).toMatchObject([{ kind: 'connect', by: 'user' }])
+  })
+
+  it('of a usual command by a program is remembered with the name of the program [HOST-009]', async () => {
+    const store = memoryHostStore()
+    const approve = async (): Promise<Approval> => ({ decision: 'always', by: '--yes' })
+    const usual = { s: { command: process.execPath, args: ['missing.js'] } }
+    {
+      await using host = await createHost({ servers: usual, approve, store })
+      await host.connectServer('s').catch(() => {})
+    }
+    const how = { by: 'program', program: '--yes' }
+    const record = await store.load()
+    expect(record?.connections.s).toMatchObject(how)
+    expect(record?.grants).toMatchObject([how])
+    await using again = await createHost({ servers: usual, store })
+    await expect(again.connectServer('s')).rejects.not.toMatchObject({ code: 'denied' })
+  })
+
+  it.each([
+    ['a dangerous command', 'sh', ['-c', 'exit 1'], { by: 'program', program: '--yes' }, true],
+    ['a dangerous command', 'sh', ['-c', 'exit 1'], {}, true],
+    ['an unusual command', 'find', ['.', '-newer', 'x'], {}, true],
+    ['a usual command', process.execPath, ['missing.js'], {}, false],
+    ['a dangerous command', 'sh', ['-c', 'exit 1'], { by: 'user' }, false],
+  ] as const)('of %s (%s %j) that was given by %j is asked for again: %s', async (_, command, args, how, isAsked) => {
+    const store = memoryHostStore()
+    const servers = { s: { command, args: [...args] } }
+    {
+      await using host = await createHost({ servers, approve: async () => 'always', store })
+      await host.connectServer('s').catch(() => {})
+    }
+    // As an earlier version stored it.
+    const record = (await store.load())!
+    const { digest, target } = record.connections.s!
+    record.connections.s = { digest, target, ...how }
+    record.grants = record.grants.map(({ by: _by, program: _program, ...grant }) => ({ ...grant, ...how }))
+    await store.save(record)
+    const { approve, asked } = script('deny')
+    await using host = await createHost({ servers, approve, store })
+    await host.connectServer('s').catch(() => {})
+    expect(asked.map(({ action }) => action.kind)).toEqual(isAsked ? ['connect'] : [])
+  })
+
+  describe('of a command with environment variables', () => {
+    const serversWith = (env: Record<string, string>) => ({
+      s: { command: process.execPath, args: ['missing.js'], env },
+    })
+
+    /** Whether a stored approval for the first values is asked for again with the second. */
+    async function isAskedAgain(first: Record<string, string>, second: Record<string, string>, given: Approval) {
+      const store = memoryHostStore()
+      {
+        await using host = await createHost({ servers: serversWith(first), approve: async () => given, store })
+        await host.connectServer('s').catch(() => {})
+      }
+      const { approve, asked } = script('deny')
+      await using host = await createHost({ servers: serversWith(second), approve, store })
+      await host.connectServer('s').catch(() => {})
+      return { asked: asked.length === 1, stored: JSON.stringify(await store.load()) }
+    }
+
+    it.each([
+      ['NODE_OPTIONS', '--max-old-space-size=512', '--require ./other.cjs', true],
+      ['NODE_OPTIONS', '--no-warnings', '--inspect=127.0.0.1:0', true],
+      ['NODE_OPTIONS', '--no-warnings', '--trace-warnings', true],
+      ['LD_LIBRARY_PATH', '/opt/one', '/opt/two', true],
+      ['PATH', '/opt/one', '/opt/two', true],
+      ['PYTHONPATH', '/opt/one', '/opt/two', true],
+      ['npm_config_registry', 'https://one.example', 'https://two.example', true],
+      ['GIT_CONFIG_VALUE_0', 'one', 'two', true],
+      ['HOME', '/opt/one', '/opt/two', true],
+      ['SETTINGS', '/opt/one', '/home/me/.ssh/id_rsa', true],
+      ['GITHUB_TOKEN', 'one', 'two', false],
+      ['LANG', 'de', 'en', false],
+      ['NODE_OPTIONS', '--no-warnings', '--no-warnings', false],
+    ])(
+      'is asked for again if the value of a variable that affects code changes: %s from %s to %s: %s [HOST-009]',
+      async (name, first, second, isAsked) => {
+        for (const given of ['always', { decision: 'always', by: '--yes' }] as const)
+          expect(await isAskedAgain({ [name]: first }, { [name]: second }, given)).toMatchObject({ asked: isAsked })
+      },
+    )
+
+    it('is stored without the values, and differently each time [HOST-009]', async () => {
+      const env = { PIP_INDEX_URL: 'https://me:Vq8sPz1mX@pip.example', API_TOKEN: 'Vq8sPz1mX' }
+      const [one, two] = [await isAskedAgain(env, env, 'always'), await isAskedAgain(env, env, 'always')]
+      expect([one.asked, two.asked]).toEqual([false, false])
+      expect(one.stored).not.toContain('Vq8sPz1mX')
+      const digestOfStored = (stored: string) => JSON.parse(stored).connections.s.digest
+      expect(digestOfStored(one.stored)).not.toBe(digestOfStored(two.stored))
+    })
+
+    it('for once does not cover other values after a change of the configuration [HOST-009]', async () => {
+      const { approve, asked } = script({ decision: 'once', by: '--yes' }, 'deny')
+      await using host = await createHost({
+        servers: serversWith({ NODE_OPTIONS: '--no-warnings', KEY: 'a' }),
+        approve,
+      })
+      await host.connectServer('s').catch(() => {})
+      await host.configure(serversWith({ NODE_OPTIONS: '--no-warnings', KEY: 'b' }))
+      await host.connectServer('s').catch(() => {})
+      expect(asked).toHaveLength(1)
+      await host.configure(serversWith({ NODE_OPTIONS: '--require ./other.cjs', KEY: 'b' }))
+      await expect(host.connectServer('s')).rejects.toMatchObject({ code: 'denied' })
+      expect(asked).toHaveLength(2)
+    })
+  })
+
+  it('has its own signal, so that many at the same time add no listeners to a shared one', async () => {
+    const warnings = warningsOf('MaxListenersExceededWarning')
+    const { server, seen } = counting()
+    const { approve, asked } = slow()
+    await using host = await createHost({ servers: { s: { server } }, approve })
+    const calls = Array.from({ length: 20 }, (_, amount) => host.callTool('s_pay', { amount }))
+    await eventually(() => asked.length === 20)
+    expect(new Set(asked.map(({ request }) => request.signal)).size).toBe(20)
+    for (const { answer } of asked) answer('once')
+    await Promise.all(calls)
+    expect(seen).toHaveLength(20)
+    expect(await warnings()).toEqual([])
+  })
+
   it('that never comes does not keep a cancelled call waiting', async () => {
     const { server, seen } = counting()
     const { approve, asked } = slow()
@@ -156,7 +330,9 @@ describe('an approval', () => {
         )
       }
       const servers = kind === 'connect' ? { s: { command: process.execPath, args: ['-e', ''] } } : { s: { server } }
-      const host = await createHost({ servers, approve, limits: { listTimeoutMs: 50 } })
+      // Where nobody is asked before the list, the list must not be cut off on a busy machine.
+      const limits = kind === 'tool' ? {} : { listTimeoutMs: 50 }
+      const host = await createHost({ servers, approve, limits })
       const call = host.callTool('s_pay').catch((error: unknown) => error)
       await eventually(() => asked.length === 1)
       expect(asked[0]?.request.action.kind).toBe(kind)

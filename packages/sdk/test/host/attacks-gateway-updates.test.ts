@@ -101,9 +101,11 @@ describe('subscriptions of several callers to one resource', () => {
     await eventually(() => upstream.subscribed.has('notes://today'))
     await a.unsubscribeResource(uri)
     await upstream.unsubscribing
-    await b.subscribeResource(uri)
+    // Confirmed when the server has it, after the request to unsubscribe.
+    const subscribing = b.subscribeResource(uri)
     // Lets the server handle the request to unsubscribe, after those that arrived meanwhile.
     await b.callTool('notes_continue')
+    await subscribing
     await eventually(() => upstream.handled.filter((method) => method.endsWith('subscribe')).length >= 3)
     expect([...upstream.subscribed]).toEqual(['notes://today'])
   })

@@ -6,6 +6,7 @@ import type { AuditLogOptions } from '../../src/host/audit/audit.ts'
 import { memoryAudit } from '../../src/host/audit/memory.ts'
 import { isSecretName } from '../../src/host/audit/redact.ts'
 import { verifyAudit } from '../../src/host/audit/verify.ts'
+import { redactSecrets } from '../../src/host/findings/secrets.ts'
 import { fileAudit } from '../../src/host/node/audit-file.ts'
 
 async function detailsOf(details: Record<string, unknown>, options: AuditLogOptions = {}): Promise<unknown> {
@@ -85,6 +86,53 @@ describe('secrets in audit entries', () => {
   })
 })
 
+/** Credentials as they appear in texts, by kind. The part in braces is the secret. Made up for this test. */
+const texts: Record<string, string> = {
+  'Basic authentication': `Authorization: Basic {${btoa('ada:Tr0ub4dor')}}`,
+  'Basic authentication in a command': `curl -H 'authorization: basic {${btoa('svc:correct horse')}}' https://a.example`,
+  'an authorization code in a URL': 'GET /callback?code={SplxlOBeZQQYbYS6WxSbIA}&iss=x',
+  'an authorization code in a form': 'grant_type=authorization_code&code={4/0AX4XfWh2kQ}&client_id=app',
+  'a code verifier': 'code_verifier={dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk}',
+  '--password=': 'mysqldump --password={hunter2} shop',
+  '--password with a space': 'psql --password {Summer-24} shop',
+  '--token': 'deploy --token={abc-def-123} --force',
+  'curl -u': 'curl -u ada:{pa55} https://a.example',
+  'curl --user': "curl --user 'ada:{s p}' https://a.example".replace('s p', 's_p'),
+  'a cookie': 'Cookie: {sid=31d4d96e407aad42; theme=dark}',
+  'a cookie that is set': 'Set-Cookie: {session=eyJhIjoxfQ; Path=/; HttpOnly}',
+  'a signature of S3':
+    'https://b.s3.amazonaws.com/k?X-Amz-Signature={5f1c3a0e9b7d4c2a8e6f0b1d3c5a7e9f5f1c3a0e9b7d4c2a8e6f0b1d3c5a7e9f}',
+  'an older signature of S3':
+    'https://b.s3.amazonaws.com/k?AWSAccessKeyId=x&Signature={vjbyPxybdZaNmGa%2ByT272YEAiv4%3D}',
+  'a signature of Azure': 'https://a.blob.core.windows.net/c?sv=2022-11-02&sig={hGz2Qk7sYw3m9TzXb1LrVt5n8aPcDe4f%3D}',
+  'a key of Twilio': 'key {SK0c2f6a9b4d7e1f3a5c8b0d2e4f6a9c1b}',
+  'a token of Twilio': 'AC0c2f6a9b4d7e1f3a5c8b0d2e4f6a9c1b:{9f8e7d6c5b4a39281706f5e4d3c2b1a0}',
+  'a token of Telegram': 'https://api.telegram.org/bot110201543:{AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0}/getMe',
+  'a token of Discord': `Bot {${btoa('123456789012345678').replaceAll('=', '')}.GkX3Pq.aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA}`,
+  'a webhook of Discord': `https://discord.com/api/webhooks/123456789012345678/{${'aZ3-xY7_bC9'.repeat(6)}}`,
+}
+
+describe('credentials in texts of audit entries', () => {
+  it.each(Object.entries(texts))('are replaced: %s', async (_, text) => {
+    const [, credential = ''] = /\{(.*)\}/.exec(text) ?? []
+    const written = JSON.stringify(await detailsOf({ note: text.replace(/[{}]/g, '') }, { redact: redactSecrets }))
+    expect(credential).not.toBe('')
+    expect(written).not.toContain(credential)
+    expect(written).toContain('[redacted')
+  })
+
+  it.each([
+    'HTTP status code=404, exit code=137',
+    'Basic English lessons, basic understanding',
+    'sort -u names.txt; tar --user-agent x; docker run -u 1000:1000 image',
+    'The cookie: a small cake. const cookie: string',
+    'ratio 12:AA battery; SKU and ACE; --password-file secrets.txt',
+    'https://a.example/?q=1&sig=short',
+  ])('are not seen in %s', (text) => {
+    expect(redactSecrets(text)).toBe(text)
+  })
+})
+
 describe('the size of audit entries', () => {
   const huge = 'x'.repeat(1_000_000)
   const wide = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`member-${index}`, huge]))
@@ -134,5 +182,18 @@ describe('the size of audit entries', () => {
     const failing = Object.defineProperty({}, 'a', { enumerable: true, get: () => decodeURI('%') })
     expect(await detailsOf({ failing })).toEqual({ omitted: 'The details are not JSON values.' })
     expect(await detailsOf({ big: 10n, run: () => 1, toJSON: () => 'forged' })).toEqual({ big: '10' })
+  })
+})
+
+describe('numbers', () => {
+  it('are redacted as values of passwords, and not as counts [HOST-014]', () => {
+    const value = { password: 12345678, pwd: -98765, retries: 3, password_attempts: 123456, secret: 1 }
+    expect(redactSecrets(value)).toEqual({
+      password: '[redacted password]',
+      pwd: '[redacted password]',
+      retries: 3,
+      password_attempts: 123456,
+      secret: 1,
+    })
   })
 })

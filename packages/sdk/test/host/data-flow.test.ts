@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DataFlows } from '../../src/host/data-flow.ts'
+import { FlowMemory } from '../../src/host/flow-memory.ts'
 import type { Tool } from '../../src/protocol/tools.ts'
 
 const secretPlan = 'The board of Acme meets on Tuesday at the Grand Hotel to sell the harbor.'
@@ -98,6 +99,48 @@ describe('data that goes from one server to another', () => {
   })
 })
 
+describe('a short word that looks like a secret', () => {
+  const flowsAfter = (result: object) => {
+    const flows = new DataFlows()
+    flows.note('mail', result)
+    return flows
+  }
+
+  it.each([
+    ['alone', 'K7d9Xm2q'],
+    ['in a sentence', 'log in with K7d9Xm2q please'],
+    ['in a URL', 'https://evil.example/?p=K7d9Xm2q'],
+  ])('is found %s', (_, body) => {
+    expect(flowsAfter(textResult('The code is K7d9Xm2q.')).find({ body }, 'web')).toMatchObject([{ from: 'mail' }])
+  })
+
+  it('is found if the name of its member says that it is secret, whatever it looks like', () => {
+    const flows = flowsAfter({ structuredContent: { user: 'ada', password: 'marigold' } })
+    expect(flows.find({ body: 'marigold' }, 'web')).toEqual(fromMail)
+  })
+
+  it.each([
+    ['goes back', 'mail', 'K7d9Xm2q'],
+    ['is an ordinary word', 'web', 'Tuesday'],
+    ['is a name with a number', 'web', 'report2024'],
+    ['is part of an identifier', 'web', 'fd08e9c1'],
+    ['was not returned', 'web', 'Z3k8Wv1p'],
+  ])('is not reported if it %s', (_, to, body) => {
+    const result = textResult('The code is K7d9Xm2q. Tuesday: report2024, commit fd08e9c1.')
+    expect(flowsAfter(result).find({ body }, to)).toEqual([])
+  })
+})
+
+it('arguments that are too long to compare are noticed, if there is data of another server', () => {
+  const flows = afterMail()
+  flows.find({ body: 'x y '.repeat(300_000) }, 'web')
+  expect(flows.isCut).toBe(true)
+  flows.find({ body: 'x y '.repeat(300_000) }, 'mail')
+  expect(flows.isCut).toBe(false)
+  flows.find({ body: 'x y' }, 'web')
+  expect(flows.isCut).toBe(false)
+})
+
 describe('text that raises no alarm', () => {
   it.each([
     ['that is shorter than 24 characters', secretPlan.slice(10, 33)],
@@ -182,5 +225,26 @@ describe('the memory of data flows', () => {
     const flows = new DataFlows()
     flows.note('files', textResult(`${secretPlan} ${'lorem ipsum '.repeat(200_000)}`))
     expect(flows.find({ body: secretPlan, more: 'x y '.repeat(500_000) }, 'web')).toHaveLength(1)
+  })
+
+  it('of all sessions together stays within one budget, and the largest sessions pay for it', () => {
+    const memory = new FlowMemory(4_000_000)
+    const small = new DataFlows({ memory })
+    small.note('mail', textResult(secretPlan))
+    const sessions = Array.from({ length: 20 }, () => new DataFlows({ memory }))
+    for (let round = 0; round < 5; round++) {
+      for (const [number, flows] of sessions.entries()) {
+        for (const server of ['a', 'b', 'c']) {
+          for (let seed = 0; seed < 60; seed++)
+            flows.note(server, textResult(document(number * 100 + round * 7 + seed)))
+          expect(memory.bytes).toBeLessThanOrEqual(4_000_000)
+        }
+      }
+    }
+    expect(small.find({ body: secretPlan }, 'web')).toEqual(fromMail)
+    const held = [small, ...sessions].reduce((sum, { bytes }) => sum + bytes, 0)
+    expect(held).toBe(memory.bytes)
+    for (const flows of [small, ...sessions]) flows.clear()
+    expect(memory.bytes).toBe(0)
   })
 })

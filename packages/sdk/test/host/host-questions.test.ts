@@ -2,12 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
-import type { ApprovalRequest, RootsAction, SamplingAction, SamplingResultAction } from '../../src/host/action.ts'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type {
+  ApprovalRequest,
+  Approve,
+  RootsAction,
+  SamplingAction,
+  SamplingResultAction,
+} from '../../src/host/action.ts'
 import { memoryAudit } from '../../src/host/audit/memory.ts'
 import { createHost } from '../../src/host/host.ts'
 import type { Model } from '../../src/host/models/model.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
+import { eventually } from '../kit/eventually.ts'
 import { allowAll, echo, script } from './support.ts'
 
 const allowTools = [{ kind: 'tool', decide: 'allow' }] as const
@@ -98,6 +105,25 @@ describe('roots of a host', () => {
     return server
   }
 
+  it('are asked about again if they change while the user is asked, and the old ones are not sent [ROOT-010]', async () => {
+    const [one, two] = [folder(), folder()]
+    const asked: unknown[] = []
+    const approve: Approve = async ({ action }) => {
+      if (action.kind !== 'roots') return 'once'
+      asked.push(action.roots.map(({ uri }) => uri))
+      if (asked.length === 1) host.setRoots([two])
+      return 'once'
+    }
+    await using host = await createHost({
+      servers: { a: { server: curious() } },
+      policy: allowTools,
+      approve,
+      roots: [one],
+    })
+    expect((await host.callTool('a_roots')).text).toBe(two)
+    expect(asked).toEqual([[one], [two]])
+  })
+
   it('are shown to a server only if the user agrees [HOST-001] [ROOT-010]', async () => {
     const uri = folder()
     const { approve, asked } = script('session', 'deny')
@@ -116,6 +142,60 @@ describe('roots of a host', () => {
     await using host = await createHost({ servers, policy: allowAll, roots })
     expect((await host.callTool('a_roots')).text).toBe(one)
     expect((await host.callTool('b_roots')).text).toBe(two)
+  })
+})
+
+describe('changes of the roots of a host', () => {
+  /** A server of 2025-11-25, which caches the roots until it hears that they have changed. */
+  function cachingServer() {
+    const server = new McpServer({ name: 'caching', version: '1.0.0' }, { revisions: ['2025-11-25'] })
+    server.registerTool('roots', {}, async (_, ctx) => (await ctx.roots()).map(({ uri }) => uri).join())
+    return server
+  }
+
+  function folder(): string {
+    const path = mkdtempSync(join(tmpdir(), 'tenon roots #'))
+    onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+    return path
+  }
+
+  it('are announced to connected servers, and paths become URIs [ROOT-005] [ROOT-010]', async () => {
+    const [one, two] = [folder(), folder()]
+    const servers = { a: { server: cachingServer() }, b: { server: cachingServer() } }
+    await using host = await createHost({ servers, policy: allowAll, roots: [one] })
+    for (const id of ['a', 'b']) expect((await host.callTool(`${id}_roots`)).text).toBe(pathToFileURL(one).href)
+    host.setRoots({ a: [one, two], b: [] })
+    expect(host.roots.map(({ uri }) => uri)).toEqual([pathToFileURL(one).href, pathToFileURL(two).href])
+    const both = `${pathToFileURL(one).href},${pathToFileURL(two).href}`
+    await eventually(async () => (await host.callTool('a_roots')).text === both)
+    await eventually(async () => (await host.callTool('b_roots')).text === '')
+  })
+
+  it('are announced when a folder disappears [ROOT-015]', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const path = folder()
+    await using host = await createHost({
+      servers: { a: { server: cachingServer() } },
+      policy: allowAll,
+      roots: [path],
+    })
+    expect((await host.callTool('a_roots')).text).toBe(pathToFileURL(path).href)
+    // The first look at the folder comes before it disappears.
+    await eventually(() => vi.getTimerCount() > 0)
+    rmSync(path, { recursive: true })
+    await eventually(async () => {
+      vi.advanceTimersByTime(5_000)
+      return (await host.callTool('a_roots')).text === ''
+    })
+  })
+
+  it('are refused by a host without roots, and invalid ones change nothing', async () => {
+    await using without = await createHost({ servers: {} })
+    expect(() => without.setRoots(['/srv'])).toThrow('pass roots: [] to createHost')
+    await using host = await createHost({ servers: {}, roots: ['/srv'] })
+    expect(() => host.setRoots(['/srv/../etc'])).toThrow('Invalid root')
+    expect(host.roots).toEqual([{ uri: 'file:///srv' }])
   })
 })
 

@@ -37,8 +37,9 @@ describe('the catalog of a host', () => {
   it('keeps names unique where the id of one server begins with that of another [TOOL-018]', async () => {
     await using host = await open({ servers: { a: { server: serverWith('b_c') }, a_b: { server: serverWith('c') } } })
     const names = (await host.tools()).map(({ name }) => name)
-    expect(names[0]).toBe('a_b_c')
-    expect(names[1]).toMatch(/^a_b_c_\w+$/)
+    expect(names[0]).toMatch(/^a_b_c__\w+$/)
+    expect(names[1]).toBe('a_b_c')
+    expect((await host.callTool(names[0] ?? '')).text).toBe('b_c ran')
     expect((await host.callTool(names[1] ?? '')).text).toBe('c ran')
   })
 

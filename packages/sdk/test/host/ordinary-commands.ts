@@ -80,6 +80,15 @@ export const ordinaryCommands: [command: string, args: string[], env?: Record<st
       '/data/x.db',
     ],
   ],
+  ['docker', ['run', '-i', '--rm', '--env-file', '/home/me/app/.env', '-v', '/var/www/site:/site:ro', 'mcp/files']],
+  [
+    'docker',
+    ['run', '-i', '--env-file=secrets.env', '--mount', 'type=bind,"src=/srv/a,b",dst=/x,readonly', 'mcp/files'],
+  ],
+  [
+    'docker',
+    ['run', '-i', '-v', '.:/work', '--mount', 'type=volume,dst=/cache', '--mount=type=tmpfs,dst=/t', 'mcp/files'],
+  ],
   ['podman', ['run', '-i', '--rm', '--network=none', '--read-only', 'docker.io/mcp/time']],
   ['go', ['run', 'github.com/me/server@v1.2.3']],
   ['java', ['-jar', '/opt/server.jar', '--spring.profiles.active=stdio'], { JAVA_TOOL_OPTIONS: '-Xmx512m' }],

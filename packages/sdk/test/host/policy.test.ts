@@ -67,13 +67,57 @@ describe('a policy', () => {
     expect(matches({ kind: ['prompt', 'resource'] }, call())).toBe(false)
     expect(matches({ server: ['web', 'fi*'] }, call())).toBe(true)
     expect(matches({ tool: 're*' }, call())).toBe(true)
-    expect(matches({ tool: 'files_read' }, call())).toBe(false)
+    expect(matches({ tool: 'files_write' }, call())).toBe(false)
     expect(matches({ tool: '*' }, prompt)).toBe(false)
     expect(matches({ prompt: 'rev*' }, prompt)).toBe(true)
     expect(matches({ prompt: '*' }, call())).toBe(false)
     expect(matches({ resource: 'file:///a/*' }, resource('file:///a/b'))).toBe(true)
     expect(matches({ resource: '*' }, call())).toBe(false)
     expect(matches({}, prompt)).toBe(true)
+  })
+
+  it('matches a tool or prompt also by its name in the catalog, for every decision', () => {
+    const prompt: HostAction = {
+      kind: 'prompt',
+      server: server(),
+      prompt: 'review',
+      name: 'files_review',
+      arguments: {},
+    }
+    const resultOf = (of: 'tool' | 'prompt', name: string): HostAction => ({
+      kind: 'result',
+      server: server(),
+      of,
+      name,
+      catalogName: `files_${name}`,
+      findings: [],
+      result: {},
+    })
+    for (const decision of ['allow', 'deny', 'ask'] as const) {
+      for (const tool of ['files_read', 'files_*', 'read', ['x', 'files_read']]) {
+        expect(matches({ tool }, call(), decision)).toBe(true)
+        expect(matches({ tool, kind: 'result' }, resultOf('tool', 'read'), decision)).toBe(true)
+      }
+      for (const name of ['files_review', 'files_rev*']) {
+        expect(matches({ prompt: name }, prompt, decision)).toBe(true)
+        expect(matches({ prompt: name, kind: 'result' }, resultOf('prompt', 'review'), decision)).toBe(true)
+      }
+      expect(matches({ tool: ['files_rea', 'file_read', 'web_read', 'files_read_'] }, call(), decision)).toBe(false)
+      expect(matches({ tool: 'files_read', server: 'web' }, call(), decision)).toBe(false)
+    }
+  })
+
+  it('allows by a pattern of catalog names only tools of the server that the pattern names', () => {
+    const push: ToolAction = { ...call({ tool: 'push', server: server('git_hub') }), name: 'git_hub_push' }
+    expect(matches({ tool: 'git_*' }, push, 'allow')).toBe(false)
+    expect(matches({ tool: 'git_h*' }, push, 'allow')).toBe(false)
+    expect(matches({ tool: '*_push' }, push, 'allow')).toBe(false)
+    expect(matches({ tool: 'git_hub_*' }, push, 'allow')).toBe(true)
+    expect(matches({ tool: 'git_hub_push' }, push, 'allow')).toBe(true)
+    for (const tool of ['git_*', 'git_h*', '*_push']) {
+      expect(matches({ tool }, push, 'deny')).toBe(true)
+      expect(matches({ tool }, push, 'ask')).toBe(true)
+    }
   })
 
   it('does not take an inherited or missing argument for one that is there', () => {

@@ -33,12 +33,21 @@ describe('roots of servers', () => {
     expect(createServerRoots().rootsFor('any')).toEqual([])
   })
 
-  it.each(['/srv/a', 'https://example.com', 'file:///srv/../etc', 'file:///srv/%2e%2e/etc', 'file://host/share'])(
-    'refuses %s as a root',
-    (uri) => {
-      expect(() => createServerRoots({ files: [uri] })).toThrow('Invalid root')
-    },
-  )
+  it('takes absolute paths, also of Windows', () => {
+    const { all } = createServerRoots(['/srv/a b#c?d%20', 'C:\\Users\\me'])
+    expect(all.map(({ uri }) => uri)).toEqual(['file:///srv/a%20b%23c%3Fd%2520', 'file:///C:/Users/me'])
+  })
+
+  it.each([
+    'srv/a',
+    '/srv/../etc',
+    'https://example.com',
+    'file:///srv/../etc',
+    'file:///srv/%2e%2e/etc',
+    'file://host/share',
+  ])('refuses %s as a root', (uri) => {
+    expect(() => createServerRoots({ files: [uri] })).toThrow('Invalid root')
+  })
 
   it('checks that roots exist and can be read before they are exposed [ROOT-010]', async () => {
     const path = folder()

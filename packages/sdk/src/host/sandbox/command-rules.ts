@@ -23,14 +23,18 @@ function shellScript(command: SimpleCommand): Finding | undefined {
   return danger('high', 'Runs a shell script given on the command line. Read all of it.', command.text)
 }
 
-/** The options by which interpreters take code as an argument. */
-const codeOptions = new Map([
-  ['node', /^(?:-e|-p|-pe|--eval|--print)(?:=|$)/],
-  ['bun', /^(?:-e|-p|--eval|--print)(?:=|$)/],
-  ['python', /^-[A-Za-z]*c$/],
-  ['perl', /^-[A-Za-z]*[eE]$/],
-  ['ruby', /^-e/],
-  ['php', /^-r/],
+/** The options by which interpreters take code as an argument, and those before them that have a value. */
+const codeOptions = new Map<string, { readonly code: RegExp; readonly valued?: readonly string[] }>([
+  [
+    'node',
+    { code: /^(?:-e|-p|-pe|--eval|--print)(?:=|$)/, valued: ['--title', '-C', '--conditions', '-r', '--require'] },
+  ],
+  ['bun', { code: /^(?:-e|-p|--eval|--print)(?:=|$)/ }],
+  ['tsx', { code: /^(?:-e|-p|--eval|--print)(?:=|$)/ }],
+  ['python', { code: /^-[A-Za-z]*c/, valued: ['-W', '-X', '--check-hash-based-pycs'] }],
+  ['perl', { code: /^-[A-Za-z]*[eE]/ }],
+  ['ruby', { code: /^-e/ }],
+  ['php', { code: /^-r/ }],
 ])
 
 /** Words by which code starts programs, uses the network or hides more code. */
@@ -39,9 +43,12 @@ const suspiciousCode =
 
 function inlineCode({ program, args, text }: SimpleCommand): Finding | undefined {
   const option = codeOptions.get(program.replace(/^python[\d.]+$/, 'python'))
-  const hasCode = option !== undefined && leadingOptions(args).some((arg) => option.test(arg))
+  const hasCode = option !== undefined && leadingOptions(args, option.valued).some((arg) => option.code.test(arg))
   if (!hasCode && !(program === 'deno' && args[0] === 'eval')) return undefined
-  const severity = suspiciousCode.test(args.join(' ').slice(0, 20_000)) ? 'high' : 'low'
+  // `-esystem(...)`: the code may follow the letter at once.
+  const code = args.map((arg) => arg.replace(/^-[A-Za-z]*?[ceErp](?=\w)/, ' ')).join(' ')
+  const isSuspicious = [code, args.join(' ')].some((each) => suspiciousCode.test(each.slice(0, 20_000)))
+  const severity = isSuspicious ? 'high' : 'low'
   return danger(severity, 'Runs code given on the command line. Read all of it.', text)
 }
 

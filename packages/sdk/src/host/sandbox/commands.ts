@@ -44,45 +44,86 @@ const maxDepth = 4
 const maxCommands = 1_000
 
 /** Programs that run scripts, by name. */
-export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'fish', 'ash'])
+export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'rbash', 'zsh', 'dash', 'ksh', 'fish', 'ash'])
 /** The shells of Windows that take scripts as `-Command`. */
 export const powerShells: ReadonlySet<string> = new Set(['powershell', 'pwsh'])
 
 function toCommand(words: readonly string[], isOutermost: boolean): SimpleCommand | undefined {
   const [first, ...args] = words
   if (first === undefined) return undefined
-  const name = first.split(/[\\/]/).at(-1) ?? first
-  const program = name.toLowerCase().replace(/\.(?:exe|cmd|bat|ps1)$/, '')
-  return { program, args, text: words.join(' '), isOutermost }
+  return { program: programOf(first), args, text: words.join(' '), isOutermost }
+}
+
+/** The name of a program in lower case, without folders and without the `.exe` or `.cmd` of Windows. */
+export function programOf(word: string): string {
+  const name = word.split(/[\\/]/).at(-1) ?? word
+  return name.toLowerCase().replace(/\.(?:exe|cmd|bat|ps1)$/, '')
 }
 
 /** Programs that run the program after them, with what to skip, and options that have a value. */
 const wrappers = new Map<string, { readonly skipped: RegExp; readonly valued?: readonly string[] }>([
-  ['env', { skipped: /^(?:-|[A-Za-z_]\w*=)/, valued: ['-u', '-C'] }],
+  ['env', { skipped: /^(?:-|[A-Za-z_]\w*=)/, valued: ['-u', '--unset', '-C', '--chdir', '-a', '--argv0'] }],
   ['busybox', { skipped: /^-/ }],
   ['nohup', { skipped: /^-/ }],
   ['setsid', { skipped: /^-/ }],
-  ['stdbuf', { skipped: /^-/ }],
-  ['timeout', { skipped: /^(?:-|[\d.]+[smhd]?$)/, valued: ['-k', '-s'] }],
-  ['nice', { skipped: /^-/, valued: ['-n'] }],
-  ['time', { skipped: /^-/ }],
+  ['stdbuf', { skipped: /^-/, valued: ['-i', '--input', '-o', '--output', '-e', '--error'] }],
+  ['timeout', { skipped: /^(?:-|[\d.]+[smhd]?$)/, valued: ['-k', '--kill-after', '-s', '--signal'] }],
+  ['nice', { skipped: /^-/, valued: ['-n', '--adjustment'] }],
+  ['ionice', { skipped: /^-/, valued: ['-c', '--class', '-n', '--classdata'] }],
+  ['time', { skipped: /^-/, valued: ['-f', '--format', '-o', '--output'] }],
   ['exec', { skipped: /^-/, valued: ['-a'] }],
   ['command', { skipped: /^-/ }],
-  ['xargs', { skipped: /^-/, valued: ['-I', '-n', '-P'] }],
+  ['xargs', { skipped: /^-/, valued: ['-I', '-n', '-P', '-a', '--arg-file', '-d', '-E', '-L', '-s'] }],
+  ['unshare', { skipped: /^-/, valued: ['-S', '--setuid', '-G', '--setgid', '-R', '--root', '-w', '--wd'] }],
+  ['setpriv', { skipped: /^-/, valued: ['--reuid', '--regid', '--groups', '--securebits', '--pdeathsig'] }],
+  ['taskset', { skipped: /^(?:-|(?:0x)?[\da-f,-]+$)/ }],
+  ['chrt', { skipped: /^(?:-|\d+$)/ }],
+  ['prlimit', { skipped: /^-/ }],
+  ['strace', { skipped: /^-/, valued: ['-e', '-o', '-p', '-s', '-u', '-E', '-a', '-O', '-S', '-P'] }],
   // How Windows starts scripts such as npx. What a shell would interpret is looked for separately.
   ['cmd', { skipped: /^\// }],
   ['wsl', { skipped: /^-/, valued: ['-d', '--distribution', '-u', '--user', '--cd'] }],
 ])
 
+/** The names of programs that run the program after them. `cmd` is a shell. */
+export const wrapperNames: readonly string[] = [...wrappers.keys()].filter((name) => name !== 'cmd')
+
 function withoutWrappers(words: readonly string[]): readonly string[] {
   let rest = words
   for (let round = 0; round < 10; round++) {
+    rest = withSplitWords(rest)
     const wrapper = wrappers.get(toCommand(rest, false)?.program ?? '')
     const next = wrapper ? firstOperand(rest, wrapper.skipped, wrapper.valued) : -1
     if (next < 0) return rest
     rest = rest.slice(next)
   }
   return rest
+}
+
+/** `env -S 'sh -c x'` splits a text into the words of the command. */
+function withSplitWords(words: readonly string[]): readonly string[] {
+  const [first = '', ...args] = words
+  if (programOf(first) !== 'env') return words
+  const at = args.findIndex((arg) => splitOption.test(arg))
+  if (at < 0) return words
+  const glued = (args[at] ?? '').replace(splitOption, '')
+  const next = glued === '' ? at + 2 : at + 1
+  const text = glued === '' ? (args[at + 1] ?? '') : glued
+  return [first, ...args.slice(0, at), ...parseScript(text).flat(2), ...args.slice(next)]
+}
+
+const splitOption = /^(?:-[iv0]*S|--split-string(?:=|$))/
+
+/** The variables that `env` sets for the program after it. */
+export function assignmentsOf(words: readonly string[]): Record<string, string> {
+  const [first = '', ...args] = withSplitWords(words)
+  const found: Record<string, string> = Object.create(null)
+  if (programOf(first) !== 'env') return found
+  for (const arg of args) {
+    const at = /^[A-Za-z_]\w*=/.test(arg) ? arg.indexOf('=') : -1
+    if (at > 0) found[arg.slice(0, at)] = arg.slice(at + 1)
+  }
+  return found
 }
 
 /** The index of the first word after the program that is neither an option nor the value of one. */
@@ -108,16 +149,22 @@ export function scriptOf({ program, args }: SimpleCommand): string | undefined {
     const at = args.findIndex((arg) => /^-c/i.test(arg))
     return at < 0 ? undefined : args.slice(at + 1).join(' ')
   }
-  if (program === 'npx') return optionValue(args, ['-c', '--call'])
+  if (program === 'npx' || program === 'pnpx') return optionValue(args, ['-c', '--call'])
+  if (program === 'npm' && /^(?:exec|x)$/.test(args[0] ?? '')) return optionValue(args.slice(1), ['-c', '--call'])
+  if (program === 'pnpm' && args[0] === 'dlx' && /^(?:-c|--shell-mode)$/.test(args[1] ?? '')) return args[2]
   if (!shells.has(program)) return undefined
   const options = leadingOptions(args, ['-o', '+o', '-O', '+O', '--rcfile', '--init-file'])
   return options.some((option) => /^-[a-z]*c[a-z]*$/i.test(option)) ? args[options.length] : undefined
 }
 
+const npmValued = ['-p', '--package', '--loglevel', '--registry', '--prefix', '--cache', '-w', '--workspace']
+
 function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
-  const options = leadingOptions(args, ['-p', '--package', ...names])
-  const at = options.findIndex((option) => names.includes(option))
-  return at < 0 ? undefined : args[at + 1]
+  const options = leadingOptions(args, [...npmValued, ...names])
+  const at = options.findIndex((option) => names.includes(option.split('=', 1)[0] ?? ''))
+  if (at < 0) return undefined
+  const option = options[at] ?? ''
+  return option.includes('=') ? option.slice(option.indexOf('=') + 1) : args[at + 1]
 }
 
 /** Splits a script into pipelines of commands of words. A rough reading: enough to recognize patterns. */

@@ -8,19 +8,55 @@ export type Registry = 'npm' | 'pypi' | 'image'
  * Undefined if it is near to none of them.
  */
 export function knownPackage(name: string, registry: Registry): string | undefined {
-  if (registry === 'npm') return name.startsWith('@') ? knownScope(name) : similar(name, npmPackages)
+  if (registry === 'npm')
+    return name.startsWith('@') ? knownScope(name) : (similar(name, npmPackages) ?? withoutScope(name))
   if (registry === 'image') return similar(name, images)
   const normal = name.toLowerCase().replace(/[-_.]+/g, '-')
   const found = similar(normal, pypiPackages)
   return found === normal ? name : found
 }
 
-/** Names within a scope belong to one owner, so only the scope can be imitated. */
+/**
+ * Returns the well-known name that the name of a server is, or that it imitates. In the registry of MCP a name is a reversed
+ * domain and a path, such as `io.github.github/github-mcp-server`. Elsewhere it often is the name of a package.
+ */
+export function knownRegistryName(name: string): string | undefined {
+  const parts = /^((?:io\.github|com|io|dev|ai|app|org)\.)([\w-]+)(\/.*)?$/is.exec(name)
+  if (!parts && name.startsWith('@')) return knownScope(name)
+  if (!parts) return name.length >= minNameChars ? similar(name, npmPackages) : undefined
+  const [, domain = '', owner = '', path = ''] = parts
+  const known = similar(owner, owners)
+  return known === undefined ? undefined : `${domain}${known}${path}`
+}
+
+/** Servers also have short names, which differ by one letter by chance. */
+const minNameChars = 8
+
+/**
+ * Names within a scope belong to one owner, so an attacker can imitate the scope only. A name that nearly is a well-known one
+ * of the scope is still worth a look: another registry may have it.
+ */
 function knownScope(name: string): string | undefined {
   const at = name.indexOf('/')
   const scope = name.slice(1, at < 0 ? undefined : at)
-  const known = similar(scope, npmScopes)
-  return known === undefined ? undefined : `@${known}${at < 0 ? '' : name.slice(at)}`
+  const known = similar(scope, npmScopes) ?? npmScopes.find((each) => each === withoutSeparators(scope))
+  if (known === undefined) return undefined
+  const scoped = `@${known}${at < 0 ? '' : name.slice(at)}`
+  return similar(scoped, scopedPackages) ?? scoped
+}
+
+/**
+ * `modelcontextprotocol-server-github` looks like `@modelcontextprotocol/server-github`, but anybody can publish it. Names of
+ * companies are ordinary in the packages of others.
+ */
+function withoutScope(name: string): string | undefined {
+  const plain = withoutSeparators(name)
+  if (!plain.startsWith('modelcontextprotocol')) return undefined
+  return scopedPackages.find((each) => withoutSeparators(each) === plain)
+}
+
+function withoutSeparators(name: string): string {
+  return name.toLowerCase().replace(/[@/._-]/g, '')
 }
 
 function similar(name: string, known: readonly string[]): string | undefined {
@@ -123,6 +159,47 @@ const npmScopes = [
   'upstash',
   'vercel',
   'wonderwhy-er',
+]
+
+/** Owners of entries in the registry of MCP, by the name of their GitHub account or domain. */
+const owners = [
+  ...npmScopes,
+  'github',
+  'google',
+  'awslabs',
+  'figma',
+  'linear',
+  'notion',
+  'atlassian',
+  'mongodb',
+  'docker',
+]
+
+const scopedPackages = [
+  '@apify/actors-mcp-server',
+  '@brave/brave-search-mcp-server',
+  '@browsermcp/mcp',
+  '@executeautomation/playwright-mcp-server',
+  '@hubspot/mcp-server',
+  '@modelcontextprotocol/inspector',
+  '@modelcontextprotocol/sdk',
+  '@modelcontextprotocol/server-brave-search',
+  '@modelcontextprotocol/server-everything',
+  '@modelcontextprotocol/server-filesystem',
+  '@modelcontextprotocol/server-github',
+  '@modelcontextprotocol/server-gitlab',
+  '@modelcontextprotocol/server-google-maps',
+  '@modelcontextprotocol/server-memory',
+  '@modelcontextprotocol/server-postgres',
+  '@modelcontextprotocol/server-puppeteer',
+  '@modelcontextprotocol/server-redis',
+  '@modelcontextprotocol/server-sequential-thinking',
+  '@modelcontextprotocol/server-slack',
+  '@notionhq/notion-mcp-server',
+  '@playwright/mcp',
+  '@sentry/mcp-server',
+  '@supabase/mcp-server-supabase',
+  '@upstash/context7-mcp',
 ]
 
 const npmPackages = [

@@ -18,6 +18,40 @@ const secrets: readonly (readonly [what: string, pattern: RegExp])[] = [
   ],
 ]
 
+/**
+ * Describes the credentials that a path leads to; undefined if there are none. Finds more than `privateFiles`: a program may be
+ * started with the file of its own settings, but an argument of a call that names it comes from a model.
+ */
+export function credentialFiles(path: string): string | undefined {
+  const plain = `/${path.trim().replaceAll('\\', '/').toLowerCase()}`
+  return privateFiles(plain) ?? credentials.find(([, pattern]) => pattern.test(plain))?.[0]
+}
+
+const credentials: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ['AWS credentials', /\/\.aws(?:\/(?:credentials|config|sso|cli)\b|\/?$)/],
+  [
+    'cloud credentials',
+    /\/\.config\/gcloud(?:\/|$)|\/application_default_credentials\.json$|\/\.azure(?:\/|$)|\/\.oci\/|\/gcloud\/credentials/,
+  ],
+  ['credentials of a cluster', /\/\.kube(?:\/config\b|\/?$)|\/var\/run\/secrets\/|\/etc\/kubernetes\/[\w-]+\.conf$/],
+  ['credentials of a container registry', /\/\.docker\/config\.json$/],
+  ['tokens of a package registry', /\/\.(?:npmrc|yarnrc\.yml|pypirc)$|\/\.(?:gem|cargo)\/credentials/],
+  ['credentials of git', /\/\.git-credentials$|\/\.config\/gh\/hosts\.yml$/],
+  // Examples of the file contain no values.
+  [
+    'the secrets of a program',
+    /\/\.env(?:\.(?!(?:example|sample|template|dist|defaults?|schema|d\.ts)\b)[\w.-]+)?$|\/\.envrc$/,
+  ],
+  ['the environment of a process', /\/proc\/(?:self|thread-self|\d+)\/environ$/],
+  [
+    'keys or secrets',
+    /\/etc\/ssl\/private(?:\/|$)|\/(?:privkey|private|server)[\w-]*\.(?:key|pem)$|\.(?:kdbx|p12|pfx|jks|keystore)$|\/(?:secrets?|credentials)\.(?:ya?ml|json|toml|env|txt|ini)$|\/\.config\/(?:op|rclone|doctl|heroku)\//,
+  ],
+  ['a wallet', /\/wallet\.dat$|\/\.(?:bitcoin|ethereum|electrum)\/|\/solana\/id\.json$/],
+  ['the history of a shell', /\/\.(?:bash|zsh|sh|psql|mysql|python)_history$/],
+  ['credentials of a tool', /\/\.terraform\.d\/credentials|\/\.vault-token$|\/\.my\.cnf$|\/\.htpasswd$/],
+]
+
 /** True for `/` and the root of a drive. */
 export function isWholeDisk(path: string): boolean {
   return /^(?:\/+|[A-Za-z]:[\\/]*)$/.test(path)
@@ -25,7 +59,7 @@ export function isWholeDisk(path: string): boolean {
 
 /** True for a whole home directory, or the folder of all of them. */
 export function isHome(path: string): boolean {
-  return /^(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|\/root|\/(?:home|Users)(?:\/[^/]+)?|[A-Za-z]:[\\/]Users(?:[\\/][^\\/]+)?)[\\/]?$/.test(
+  return /^(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|\/root|\/(?:home|Users)(?:\/[^/]+)?|[A-Za-z]:[\\/]Users(?:[\\/][^\\/]+)?)[\\/]?$/i.test(
     path,
   )
 }

@@ -7,11 +7,13 @@ import type {
   DataFlow,
   DefinitionsAction,
   HostAction,
+  ResultAction,
   SamplingAction,
   SamplingResultAction,
 } from '../action.ts'
 import type { DefinitionChange } from '../definition-diff.ts'
 import type { Finding } from '../findings/finding.ts'
+import { redactResult } from '../findings/redact-result.ts'
 import { labeled, oneLine, quoteAll, toPrettyJson } from './foreign-text.ts'
 
 /** Everything that the user has to see before answering, as lines for the terminal. */
@@ -53,13 +55,15 @@ export function summaryOf(action: HostAction): string {
       return `Send this message of the model to ${id}?`
     case 'elicitation':
       return `Let ${id} ask you?`
+    case 'result':
+      return `Use this result of ${id}?`
   }
 }
 
 function titleOf(action: HostAction): string {
   switch (action.kind) {
     case 'connect':
-      return action.before === undefined ? 'Connect to a new server' : 'The command or URL of a server changed'
+      return titleOfConnect(action)
     case 'definitions':
       return action.isFirstUse ? 'Use the definitions of a new server' : 'The definitions of a server changed'
     case 'tool':
@@ -76,6 +80,8 @@ function titleOf(action: HostAction): string {
       return 'Send a message of the model to a server'
     case 'elicitation':
       return 'A server wants to ask you'
+    case 'result':
+      return 'A result looks suspicious'
   }
 }
 
@@ -110,15 +116,24 @@ function viewAction(action: HostAction, layout: Layout): string[] {
         ...block('Message', action.request.message, layout),
         ...block('Request', toPrettyJson(omit(action.request, ['message', '_meta'])), layout),
       ]
+    case 'result':
+      return viewResult(action, layout)
   }
+}
+
+/** The same command is asked about again if values of its variables changed, or if no person approved it. */
+function titleOfConnect({ before, target }: ConnectAction): string {
+  if (before === undefined) return 'Connect to a new server'
+  return before === target ? 'A known command needs approval again' : 'The command or URL of a server changed'
 }
 
 /** The complete command line. The environment is shown by names only, because values may be secrets. */
 function viewConnect({ target, env, before }: ConnectAction, layout: Layout): string[] {
   const isUrl = /^https?:\/\//i.test(target)
+  const isChanged = before !== undefined && before !== target
   return [
-    ...(before === undefined ? [] : block('Approved before', before, layout)),
-    ...block(before !== undefined ? 'Now' : isUrl ? 'URL' : 'Command line', target, layout),
+    ...(isChanged ? block('Approved before', before, layout) : []),
+    ...block(isChanged ? 'Now' : isUrl ? 'URL' : 'Command line', target, layout),
     ...(env.length > 0 ? labeled('Variables', env.join(', '), layout) : []),
     ...(isUrl ? [] : [layout.paint.warning('! This runs a program, which can do everything that you can do.')]),
   ]
@@ -162,6 +177,15 @@ function viewSamplingResult({ result }: SamplingResultAction, layout: Layout): s
     ...labeled('Stopped', result.stopReason ?? 'no reason given', layout),
     ...viewMessage(result, layout),
   ]
+}
+
+const maxResultChars = 4_000
+
+/** The beginning is enough to know what it is about, and secrets are not shown. The findings follow. */
+function viewResult({ of, name, result }: ResultAction, layout: Layout): string[] {
+  const text = toPrettyJson(redactResult({ result }).result)
+  const more = text.length > maxResultChars ? `\n(and ${text.length - maxResultChars} more characters)` : ''
+  return [...labeled(`Result of ${of}`, name, layout), ...block('Result', text.slice(0, maxResultChars) + more, layout)]
 }
 
 function viewMessage({ role, content }: Pick<SamplingMessage, 'role' | 'content'>, layout: Layout): string[] {
