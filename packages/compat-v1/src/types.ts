@@ -17,6 +17,7 @@ import type { AuthInfo } from './server/auth/types.ts'
 import { PROTOCOL_VERSION_META_KEY } from './shared/constants.ts'
 import { isPlainObject } from './shared/guards.ts'
 import { addProtocolSchemas } from './shared/protocol-schemas.ts'
+import { admit, answersWithoutInitialize } from './shared/without-initialize.ts'
 
 export * from './generated/protocol-schemas.ts'
 export type * from './generated/protocol-types.ts'
@@ -41,13 +42,13 @@ export {
 addProtocolSchemas(Object.values(schemas))
 
 /**
- * Whether a message is the first of a client: `initialize`, or any request of a revision without a handshake.
+ * Whether a message is `initialize`. Programs let it through where they keep other requests out.
  *
- * HTTP servers that keep their own sessions create a transport when this is true. Since 2026-07-28 every request
- * stands alone and carries its revision in `_meta`, so that each needs one.
+ * If the operator answers without `initialize`, this is true for requests of 2026-07-28 too, so that programs with a map of
+ * sessions create a transport for each.
  */
 export const isInitializeRequest = (value: unknown): value is InitializeRequest =>
-  isStatelessRequest(value) || schemas.InitializeRequestSchema.safeParse(value).success
+  schemas.InitializeRequestSchema.safeParse(value).success || (answersWithoutInitialize && isAdmitted(value))
 
 /** Whether a message is `notifications/initialized`. */
 export const isInitializedNotification = (value: unknown): value is InitializedNotification =>
@@ -123,8 +124,11 @@ type CompleteRequestFor<Reference> = Omit<CompleteRequest, 'params'> & {
   params: Omit<CompleteRequest['params'], 'ref'> & { ref: Reference }
 }
 
-function isStatelessRequest(value: unknown): boolean {
+/** Whether a message is a request of a revision without a handshake. */
+function isAdmitted(value: unknown): boolean {
   if (!isPlainObject(value) || typeof value.method !== 'string' || value.id === undefined) return false
   const meta = isPlainObject(value.params) ? value.params._meta : undefined
-  return isPlainObject(meta) && typeof meta[PROTOCOL_VERSION_META_KEY] === 'string'
+  if (!isPlainObject(meta) || typeof meta[PROTOCOL_VERSION_META_KEY] !== 'string') return false
+  admit(value)
+  return true
 }

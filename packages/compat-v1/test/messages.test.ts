@@ -64,12 +64,15 @@ describe('guards', () => {
     expect(values.filter(guard)).toEqual(values.filter((value) => schema.safeParse(value).success))
   })
 
-  it('isInitializeRequest accepts the first request of every revision', () => {
+  it('isInitializeRequest accepts initialize, and no request of 2026-07-28 [SDK-030]', () => {
     const clientInfo = { name: 'app', version: '1.0.0' }
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
     expect(isInitializeRequest({ jsonrpc: '2.0', id: 1, method: 'initialize', params })).toBe(true)
-    expect(isInitializeRequest({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } })).toBe(true)
+    expect(isInitializeRequest({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } })).toBe(false)
+    expect(isInitializeRequest({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { ...params, _meta } })).toBe(
+      false,
+    )
     expect(isInitializeRequest({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).toBe(false)
     expect(isInitializeRequest({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })).toBe(false)
   })

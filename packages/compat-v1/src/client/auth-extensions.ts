@@ -17,14 +17,14 @@ export function createPrivateKeyJwtAuth(options: PrivateKeyJwtOptions): AddClien
 
 /** The `client_credentials` grant. */
 abstract class ClientCredentialsGrant extends UnattendedProvider implements OAuthClientProvider {
-  #saved: OAuthClientInformation | undefined
+  private _tenonSaved: OAuthClientInformation | undefined
 
   override clientInformation(): OAuthClientInformation {
-    return this.#saved ?? super.clientInformation()
+    return this._tenonSaved ?? super.clientInformation()
   }
 
   saveClientInformation(info: OAuthClientInformation): void {
-    this.#saved = info
+    this._tenonSaved = info
   }
 
   prepareTokenRequest(scope?: string): URLSearchParams {

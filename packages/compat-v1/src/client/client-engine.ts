@@ -1,6 +1,6 @@
 import { type ResultObject, type RevisionId, revisionIds } from 'tenon'
 import { type IncomingRequest, RevisionError, type ServerDescription, Client as TenonClient } from 'tenon/client'
-import type { Link } from 'tenon/jsonrpc'
+import type { Link, RpcMessage } from 'tenon/jsonrpc'
 import type {
   ClientCapabilities,
   Implementation,
@@ -14,10 +14,10 @@ import type { Engine, EngineCall, EngineReceiver, EngineRequestOptions } from '.
 import { notifyOn, requestOn, sendOn, serve, unknownResponse } from '../shared/link-engine.ts'
 import { toMcpError } from '../shared/to-mcp-error.ts'
 import type { Transport, TransportSendOptions } from '../shared/transport.ts'
-import { toLinkTransport } from '../shared/transport-adapter.ts'
+import { TransportAdapter, toLinkTransport } from '../shared/transport-adapter.ts'
 import { requestStateless } from './stateless-requests.ts'
 
-/** How a client describes itself. Read when it connects. */
+/** How a client describes itself. */
 export interface ClientIdentity {
   readonly info: Implementation
   readonly capabilities: ClientCapabilities
@@ -25,6 +25,7 @@ export interface ClientIdentity {
 
 /** Options of one connection. */
 export interface EngineConnectOptions {
+  readonly identity: ClientIdentity
   /** In milliseconds. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
@@ -39,61 +40,61 @@ export interface EngineConnectOptions {
 export class ClientEngine implements Engine {
   readonly checksParams = false
   readonly checksResults = false
-  readonly #identity: () => ClientIdentity
-  #client: TenonClient | undefined
+  private _client: TenonClient | undefined
   /** Opens the connection when the program sends `initialize` itself. */
-  #initialize: ((version: string) => Promise<ResultObject>) | undefined
-  #options: EngineConnectOptions = { timeout: 60_000, signal: undefined }
-
-  constructor(identity: () => ClientIdentity) {
-    this.#identity = identity
-  }
+  private _initialize: ((version: string) => Promise<ResultObject>) | undefined
+  private _options!: EngineConnectOptions
 
   /** What the server says about itself; undefined if the connection continues a session that began earlier. */
   server: ServerDescription | undefined
 
-  /** Sets the options of the next connection. */
+  /** Sets the options of the next connection, before it is opened. */
   set connectOptions(options: EngineConnectOptions) {
-    this.#options = options
+    this._options = options
   }
 
   async connect(transport: Transport, receiver: EngineReceiver): Promise<void> {
-    const { initialize } = this.#options
-    if (!initialize || sessionOf(transport)) return this.#open(transport, receiver, undefined)
-    this.#initialize = async (version) => {
-      this.#initialize = undefined
-      await this.#open(transport, receiver, version)
+    const { initialize } = this._options
+    if (!initialize || sessionOf(transport)) return this._open(transport, receiver, undefined)
+    this._initialize = async (version) => {
+      this._initialize = undefined
+      await this._open(transport, receiver, version)
       return toInitializeResult(this.server!)
     }
-    const { info, capabilities } = this.#identity()
+    const { info, capabilities } = this._options.identity
     await initialize({ protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo: info })
   }
 
   /** @param version The version that the program offers; undefined: the newest. */
-  async #open(transport: Transport, receiver: EngineReceiver, version: string | undefined): Promise<void> {
-    const { timeout, signal } = this.#options
-    const client = this.#createClient(timeout, version)
+  private async _open(transport: Transport, receiver: EngineReceiver, version: string | undefined): Promise<void> {
+    const { timeout, signal } = this._options
+    const client = this._createClient(timeout, version)
     listen(client, receiver)
-    this.#client = client
+    this._client = client
     const known = sessionOf(transport)
     try {
-      await client.connect(toLinkTransport(known ? withoutVersion(transport) : transport), { server: known, signal })
+      await client.connect(toLinkTransport(known ? withoutVersion(transport) : transport), {
+        server: known,
+        signal,
+        // `Client` sends it, so that programs see it.
+        sendInitialized: false,
+      })
     } catch (error) {
       throw toConnectError(error, timeout)
     }
     this.server = known ? undefined : client.server
-    if (this.#isStateless) listenForChanges(client, receiver)
+    if (this._isStateless) listenForChanges(client, receiver)
   }
 
   async close(): Promise<void> {
-    await this.#client?.close()
+    await this._client?.close()
   }
 
   async request(method: string, params: object | undefined, options: EngineRequestOptions): Promise<ResultObject> {
-    if (method === 'initialize' && this.#initialize)
-      return this.#initialize((params as InitializeRequest['params']).protocolVersion)
-    const client = this.#opened
-    if (!this.#isStateless || options.enqueue) return requestOn(linkOf(client), method, params, options)
+    if (method === 'initialize' && this._initialize)
+      return this._initialize((params as InitializeRequest['params']).protocolVersion)
+    const client = this._opened
+    if (!this._isStateless || options.enqueue) return requestOn(linkOf(client), method, params, options)
     try {
       return await requestStateless(client, method, params, options)
     } catch (error) {
@@ -102,19 +103,28 @@ export class ClientEngine implements Engine {
   }
 
   async notify(method: string, params: object | undefined, options: TransportSendOptions | undefined): Promise<void> {
-    await notifyOn(linkOf(this.#opened), method, params, options)
+    const link = linkOf(this._opened)
+    if (link.transport instanceof TransportAdapter || options?.relatedRequestId !== undefined)
+      return notifyOn(link, method, params, options)
+    // Programs wait for the delivery, and get its errors.
+    await link.transport.send({ jsonrpc: '2.0', method, ...(params && { params }) } as RpcMessage)
+  }
+
+  /** Whether the server waits for `notifications/initialized`. */
+  get awaitsInitialized(): boolean {
+    return this.server !== undefined && !this._isStateless
   }
 
   send(message: JSONRPCMessage, { relatedRequestId }: TransportSendOptions): Promise<void> {
-    return sendOn(linkOf(this.#opened), message, relatedRequestId)
+    return sendOn(linkOf(this._opened), message, relatedRequestId)
   }
 
   receive(message: JSONRPCMessage): void {
-    linkOf(this.#opened).receive(message)
+    linkOf(this._opened).receive(message)
   }
 
-  #createClient(connectTimeoutMs: number, version: string | undefined): TenonClient {
-    const { info, capabilities } = this.#identity()
+  private _createClient(connectTimeoutMs: number, version: string | undefined): TenonClient {
+    const { info, capabilities } = this._options.identity
     return new TenonClient(info, {
       ...(version !== undefined && { revisions: offered(version) }),
       capabilities: capabilities as never,
@@ -126,15 +136,15 @@ export class ClientEngine implements Engine {
     })
   }
 
-  get #opened(): TenonClient {
-    if (!this.#client) throw new Error('Not connected')
-    return this.#client
+  private get _opened(): TenonClient {
+    if (!this._client) throw new Error('Not connected')
+    return this._client
   }
 
   /** Whether the server has no handshake, so that it sends no requests and needs to be asked for notifications. */
-  get #isStateless(): boolean {
-    const { link } = this.#opened
-    return link !== undefined && this.#opened.revision > LATEST_PROTOCOL_VERSION
+  private get _isStateless(): boolean {
+    const { link } = this._opened
+    return link !== undefined && this._opened.revision > LATEST_PROTOCOL_VERSION
   }
 }
 

@@ -103,20 +103,20 @@ export class Client<
   private _capabilities: ClientCapabilities
   private readonly _jsonSchemaValidator: jsonSchemaValidator
   private _experimental: { tasks: ExperimentalClientTasks<RequestT, NotificationT, ResultT> } | undefined
-  readonly #engine: ClientEngine
-  readonly #tools: ToolMetadata
-  #listChanged: ListChangedHandlers | undefined
+  private readonly _tenonClientEngine: ClientEngine
+  private readonly _tenonTools: ToolMetadata
+  private _tenonListChanged: ListChangedHandlers | undefined
 
   /** @param clientInfo The name and version of your program. */
   constructor(clientInfo: Implementation, options?: ClientOptions) {
-    const engine = new ClientEngine(() => ({ info: this._clientInfo, capabilities: this._capabilities }))
+    const engine = new ClientEngine()
     super(options, engine)
-    this.#engine = engine
+    this._tenonClientEngine = engine
     this._clientInfo = clientInfo
     this._capabilities = options?.capabilities ?? {}
     this._jsonSchemaValidator = options?.jsonSchemaValidator ?? new AjvJsonSchemaValidator()
-    this.#tools = new ToolMetadata(this._jsonSchemaValidator)
-    this.#listChanged = options?.listChanged
+    this._tenonTools = new ToolMetadata(this._jsonSchemaValidator)
+    this._tenonListChanged = options?.listChanged
   }
 
   /** Features that may change. */
@@ -151,18 +151,29 @@ export class Client<
    */
   override async connect(transport: Transport, options?: RequestOptions): Promise<void> {
     const { timeout = DEFAULT_REQUEST_TIMEOUT_MSEC, signal } = options ?? {}
-    this.#engine.connectOptions = { timeout, signal, initialize: this.#initializeByProgram(options) }
+    this._tenonClientEngine.connectOptions = {
+      identity: { info: this._clientInfo, capabilities: this._capabilities },
+      timeout,
+      signal,
+      initialize: this._tenonInitializeByProgram(options),
+    }
     await super.connect(transport)
-    const { server } = this.#engine
+    const { server } = this._tenonClientEngine
     if (!server) return
     this._serverCapabilities = server.capabilities as ServerCapabilities
     this._serverVersion = server.info as Implementation | undefined
     this._instructions = server.instructions
-    await this.#followLists()
+    try {
+      if (this._tenonClientEngine.awaitsInitialized) await this.notification({ method: 'notifications/initialized' })
+      this._tenonFollowLists()
+    } catch (error) {
+      void this.close()
+      throw error
+    }
   }
 
   /** Programs replace `request` to see or change the handshake, as proxies do. */
-  #initializeByProgram(options: RequestOptions | undefined): EngineConnectOptions['initialize'] {
+  private _tenonInitializeByProgram(options: RequestOptions | undefined): EngineConnectOptions['initialize'] {
     if (this.request === Client.prototype.request) return undefined
     return (params) =>
       this.request({ method: 'initialize', params } as Request as RequestT, InitializeResultSchema, options)
@@ -273,14 +284,14 @@ export class Client<
     options?: RequestOptions,
   ): Promise<CallToolResult | CompatibilityCallToolResult> {
     const { name } = params
-    if (this.#tools.needsTask(name)) {
+    if (this._tenonTools.needsTask(name)) {
       throw new McpError(
         ErrorCode.InvalidRequest,
         `Tool "${name}" requires task-based execution. Use client.experimental.tasks.callToolStream() instead.`,
       )
     }
     const result = await this.request({ method: 'tools/call', params }, resultSchema, options)
-    const problem = this.toolOutputProblem(name, result as CallToolResult)
+    const problem = this._tenonToolOutputProblem(name, result as CallToolResult)
     if (problem) throw problem
     return result
   }
@@ -288,7 +299,7 @@ export class Client<
   /** Returns a page of tools, and remembers their output schemas and whether they support tasks. */
   async listTools(params?: ListToolsRequest['params'], options?: RequestOptions): Promise<ListToolsResult> {
     const result: ListToolsResult = await this.request({ method: 'tools/list', params }, ListToolsResultSchema, options)
-    this.#tools.read(result.tools)
+    this._tenonTools.read(result.tools)
     return result
   }
 
@@ -298,32 +309,27 @@ export class Client<
   }
 
   /** @internal Whether calls of a tool can run as tasks. */
-  isToolTask(name: string): boolean {
-    return this._serverCapabilities?.tasks?.requests?.tools?.call !== undefined && this.#tools.takesTasks(name)
+  _tenonIsToolTask(name: string): boolean {
+    return this._serverCapabilities?.tasks?.requests?.tools?.call !== undefined && this._tenonTools.takesTasks(name)
   }
 
   /** @internal What is wrong with the structured content of a result. */
-  toolOutputProblem(name: string, result: CallToolResult): McpError | undefined {
-    return this.#tools.problemWith(name, result)
+  _tenonToolOutputProblem(name: string, result: CallToolResult): McpError | undefined {
+    return this._tenonTools.problemWith(name, result)
   }
 
-  async #followLists(): Promise<void> {
-    const handlers = this.#listChanged
+  private _tenonFollowLists(): void {
+    const handlers = this._tenonListChanged
     if (!handlers) return
-    this.#listChanged = undefined
-    try {
-      followLists(handlers, {
-        capabilities: this._serverCapabilities,
-        fetch: (list) => this.#fetchList(list),
-        on: (list, changed) => this.setNotificationHandler(listChangedSchemas[list], changed),
-      })
-    } catch (error) {
-      void this.close()
-      throw error
-    }
+    this._tenonListChanged = undefined
+    followLists(handlers, {
+      capabilities: this._serverCapabilities,
+      fetch: (list) => this._tenonFetchList(list),
+      on: (list, changed) => this.setNotificationHandler(listChangedSchemas[list], changed),
+    })
   }
 
-  async #fetchList(list: ListName): Promise<unknown[]> {
+  private async _tenonFetchList(list: ListName): Promise<unknown[]> {
     if (list === 'tools') return (await this.listTools()).tools
     if (list === 'prompts') return (await this.listPrompts()).prompts
     return (await this.listResources()).resources

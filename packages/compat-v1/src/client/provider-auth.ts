@@ -17,20 +17,20 @@ export interface ProviderAuthOptions {
 
 /** Gets the tokens of a transport from the provider of the program. */
 export class ProviderAuth implements ClientAuth {
-  readonly #options: ProviderAuthOptions
-  #resourceMetadataUrl: URL | undefined
-  #scope: string | undefined
+  private readonly _options: ProviderAuthOptions
+  private _resourceMetadataUrl: URL | undefined
+  private _scope: string | undefined
   /** True from an authorization until the server accepts a request. */
-  #isAuthorized = false
+  private _isAuthorized = false
   /** The last challenge that asked for more scopes. */
-  #lastChallenge: string | undefined
+  private _lastChallenge: string | undefined
 
   constructor(options: ProviderAuthOptions) {
-    this.#options = options
+    this._options = options
   }
 
   async headers(): Promise<Record<string, string>> {
-    const { provider, requestInit } = this.#options
+    const { provider, requestInit } = this._options
     const tokens = await provider.tokens()
     const own = Object.keys(normalizeHeaders(requestInit?.headers)).map((name) => name.toLowerCase())
     if (!tokens || own.includes('authorization')) return {}
@@ -41,32 +41,32 @@ export class ProviderAuth implements ClientAuth {
     const challenge = refusal.header('www-authenticate')
     const headers = new Headers(challenge === undefined ? {} : { 'WWW-Authenticate': challenge })
     const params = extractWWWAuthenticateParams(new Response(null, { headers }))
-    if (refusal.status === 403) return this.#widen(challenge, params)
-    if (this.#isAuthorized) {
-      this.#isAuthorized = false
-      throw this.#options.refused(401, 'Server returned 401 after successful authentication')
+    if (refusal.status === 403) return this._widen(challenge, params)
+    if (this._isAuthorized) {
+      this._isAuthorized = false
+      throw this._options.refused(401, 'Server returned 401 after successful authentication')
     }
-    this.#resourceMetadataUrl = params.resourceMetadataUrl
-    this.#scope = params.scope
+    this._resourceMetadataUrl = params.resourceMetadataUrl
+    this._scope = params.scope
     await this.authorize()
-    this.#isAuthorized = true
+    this._isAuthorized = true
     return true
   }
 
   onAccepted(): void {
-    this.#isAuthorized = false
-    this.#lastChallenge = undefined
+    this._isAuthorized = false
+    this._lastChallenge = undefined
   }
 
   /** @param authorizationCode The code that the user came back with, if they were sent to the authorization server. */
   async authorize(authorizationCode?: string): Promise<void> {
-    const { provider, url, fetch, requestInit, redirectPolicy } = this.#options
+    const { provider, url, fetch, requestInit, redirectPolicy } = this._options
     const fetchFn = createFetchWithInit(fetch, requestInit)
     const result = await auth(provider, {
       serverUrl: url,
       ...(authorizationCode !== undefined && { authorizationCode }),
-      ...(this.#resourceMetadataUrl && { resourceMetadataUrl: this.#resourceMetadataUrl }),
-      ...(this.#scope !== undefined && { scope: this.#scope }),
+      ...(this._resourceMetadataUrl && { resourceMetadataUrl: this._resourceMetadataUrl }),
+      ...(this._scope !== undefined && { scope: this._scope }),
       fetchFn: redirectPolicy === 'follow' ? fetchLeavingRedirects(fetchFn) : fetchFn,
     })
     if (result === 'AUTHORIZED') return
@@ -74,17 +74,17 @@ export class ProviderAuth implements ClientAuth {
   }
 
   /** Asks for the scopes that the server requires, once for each challenge. */
-  async #widen(
+  private async _widen(
     challenge: string | undefined,
     { error, scope, resourceMetadataUrl }: ReturnType<typeof extractWWWAuthenticateParams>,
   ): Promise<boolean> {
     if (error !== 'insufficient_scope') return false
-    if (this.#lastChallenge === challenge) {
-      throw this.#options.refused(403, 'Server returned 403 after trying upscoping')
+    if (this._lastChallenge === challenge) {
+      throw this._options.refused(403, 'Server returned 403 after trying upscoping')
     }
-    this.#scope = scope ?? this.#scope
-    this.#resourceMetadataUrl = resourceMetadataUrl ?? this.#resourceMetadataUrl
-    this.#lastChallenge = challenge
+    this._scope = scope ?? this._scope
+    this._resourceMetadataUrl = resourceMetadataUrl ?? this._resourceMetadataUrl
+    this._lastChallenge = challenge
     await this.authorize()
     return true
   }

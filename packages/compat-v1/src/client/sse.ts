@@ -55,17 +55,17 @@ export class SSEClientTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   // biome-ignore lint/correctness/noUnusedPrivateClassMembers: programs read it.
   private readonly _url: URL
-  readonly #inner: SseTransport
-  readonly #auth: ProviderAuth | undefined
-  #isStarted = false
-  #isOpen = false
-  #isClosed = false
-  #reconnecting: ReturnType<typeof setTimeout> | undefined
+  private readonly _tenonInner: SseTransport
+  private readonly _tenonAuth: ProviderAuth | undefined
+  private _tenonIsStarted = false
+  private _tenonIsOpen = false
+  private _tenonIsClosed = false
+  private _tenonReconnecting: ReturnType<typeof setTimeout> | undefined
 
   constructor(url: URL, opts: SSEClientTransportOptions = {}) {
     const { authProvider, requestInit, fetch, redirectPolicy, eventSourceInit } = opts
     this._url = url
-    this.#auth =
+    this._tenonAuth =
       authProvider &&
       new ProviderAuth({
         url,
@@ -77,45 +77,51 @@ export class SSEClientTransport implements Transport {
       })
     const post = createHttpFetch({ fetch, redirectPolicy })
     const get = createHttpFetch({ fetch: eventSourceInit?.fetch ?? fetch, redirectPolicy })
-    this.#inner = new SseTransport(url, {
-      auth: this.#auth,
+    this._tenonInner = new SseTransport(url, {
+      auth: this._tenonAuth,
       requestInit: requestInit as never,
       fetch: (to, init) => (init.method === 'GET' ? get(to, init) : post(to, init)),
       recover: false,
       endpointTimeoutMs: 2_147_483_647,
     })
-    this.#inner.onmessage = (message) => this.#receive(message)
-    this.#inner.onerror = (error) => this.onerror?.(error)
-    this.#inner.onclose = (detail) => this.#ended(detail?.reason)
+    this._tenonListen()
+  }
+
+  /** Called by `start` again, because a program may have wrapped this object. */
+  private _tenonListen(): void {
+    this._tenonInner.onmessage = (message) => this._tenonReceive(message)
+    this._tenonInner.onerror = (error) => this.onerror?.(error)
+    this._tenonInner.onclose = (detail) => this._tenonEnded(detail?.reason)
   }
 
   /** Opens the event stream, and resolves when the server has sent the endpoint for messages. */
   async start(): Promise<void> {
-    if (this.#isStarted) throw new Error(alreadyStarted)
-    this.#isStarted = true
-    await this.#open()
+    if (this._tenonIsStarted) throw new Error(alreadyStarted)
+    this._tenonIsStarted = true
+    this._tenonListen()
+    await this._tenonOpen()
   }
 
   /** Exchanges the code that the user came back with for a token. Then connect again. */
   async finishAuth(authorizationCode: string): Promise<void> {
-    if (!this.#auth) throw new UnauthorizedError('No auth provider')
-    await this.#auth.authorize(authorizationCode)
+    if (!this._tenonAuth) throw new UnauthorizedError('No auth provider')
+    await this._tenonAuth.authorize(authorizationCode)
   }
 
   /** Ends the session. */
   async close(): Promise<void> {
-    const wasOpen = this.#isOpen
-    this.#isClosed = true
-    clearTimeout(this.#reconnecting)
-    await this.#inner.close()
+    const wasOpen = this._tenonIsOpen
+    this._tenonIsClosed = true
+    clearTimeout(this._tenonReconnecting)
+    await this._tenonInner.close()
     if (!wasOpen) this.onclose?.()
   }
 
   /** Sends a message. Resolves when the server has accepted it. */
   async send(message: JSONRPCMessage): Promise<void> {
-    if (!this.#isOpen) throw new Error('Not connected')
+    if (!this._tenonIsOpen) throw new Error('Not connected')
     try {
-      await this.#inner.send(message as RpcMessage)
+      await this._tenonInner.send(message as RpcMessage)
     } catch (error) {
       const converted = toPostError(error)
       this.onerror?.(converted)
@@ -124,7 +130,7 @@ export class SSEClientTransport implements Transport {
   }
 
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version)
+    this._tenonInner.setProtocolVersion(version)
   }
 
   /** @internal For clients on Tenon: rejects if the request was not sent. */
@@ -137,10 +143,10 @@ export class SSEClientTransport implements Transport {
     return true
   }
 
-  async #open(): Promise<void> {
+  private async _tenonOpen(): Promise<void> {
     try {
-      await this.#inner.start()
-      this.#isOpen = true
+      await this._tenonInner.start()
+      this._tenonIsOpen = true
     } catch (error) {
       const converted = toStreamError(error)
       this.onerror?.(converted)
@@ -149,14 +155,14 @@ export class SSEClientTransport implements Transport {
   }
 
   /** A stream that broke is opened again, as `EventSource` does. */
-  #ended(reason: string | undefined): void {
-    if (this.#isClosed) return this.onclose?.()
-    this.#isOpen = false
+  private _tenonEnded(reason: string | undefined): void {
+    if (this._tenonIsClosed) return this.onclose?.()
+    this._tenonIsOpen = false
     this.onerror?.(new SseError(undefined, reason, { type: 'error', message: reason }))
-    this.#reconnecting = setTimeout(() => this.#open().catch(() => {}), reconnectMs)
+    this._tenonReconnecting = setTimeout(() => this._tenonOpen().catch(() => {}), reconnectMs)
   }
 
-  #receive(message: unknown): void {
+  private _tenonReceive(message: unknown): void {
     const kind = classify(message)
     if (kind instanceof Fault) this.onerror?.(new Error(`Invalid message: ${kind.message}`))
     else this.onmessage?.(message as JSONRPCMessage)

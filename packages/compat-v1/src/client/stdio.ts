@@ -52,15 +52,15 @@ export class StdioClientTransport implements Transport, Described, KeepsOutput {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
-  readonly #inner: StdioTransport
-  readonly #maxBytes: number
-  #isStarted = false
-  #isClosed = false
+  private readonly _tenonInner: StdioTransport
+  private readonly _tenonMaxBytes: number
+  private _tenonIsStarted = false
+  private _tenonIsClosed = false
 
   constructor(server: StdioServerParameters) {
     const { command, args = [], env, cwd, stderr, maxBufferSize = 10 * 1024 * 1024 } = server
-    this.#maxBytes = maxBufferSize
-    this.#inner = new StdioTransport({
+    this._tenonMaxBytes = maxBufferSize
+    this._tenonInner = new StdioTransport({
       command,
       args,
       env: { ...getDefaultEnvironment(), ...env },
@@ -68,18 +68,24 @@ export class StdioClientTransport implements Transport, Described, KeepsOutput {
       stderr: toOutput(stderr),
       maxMessageBytes: maxBufferSize,
     })
-    this.#inner.onmessage = (message, _stream, kind) => this.#receive(message, kind)
-    this.#inner.onfault = (fault) => this.#refuseInput(fault)
-    this.#inner.onerror = (error) => this.onerror?.(error)
-    this.#inner.onclose = () => this.#ended()
+    this._tenonListen()
+  }
+
+  /** Called by `start` again, because a program may have wrapped this object. */
+  private _tenonListen(): void {
+    this._tenonInner.onmessage = (message, _stream, kind) => this._tenonReceive(message, kind)
+    this._tenonInner.onfault = (fault) => this._tenonRefuseInput(fault)
+    this._tenonInner.onerror = (error) => this.onerror?.(error)
+    this._tenonInner.onclose = () => this._tenonEnded()
   }
 
   /** Starts the server process. */
   async start(): Promise<void> {
-    if (this.#isStarted) throw new Error(alreadyStarted)
-    this.#isStarted = true
+    if (this._tenonIsStarted) throw new Error(alreadyStarted)
+    this._tenonIsStarted = true
+    this._tenonListen()
     try {
-      await this.#inner.start()
+      await this._tenonInner.start()
     } catch (error) {
       const cause = (error as Error).cause instanceof Error ? ((error as Error).cause as Error) : (error as Error)
       this.onerror?.(cause)
@@ -89,69 +95,69 @@ export class StdioClientTransport implements Transport, Described, KeepsOutput {
 
   /** The stderr of the server, with `stderr: 'pipe'`. Available before the start. */
   get stderr(): Stream | null {
-    return this.#inner.stderr
+    return this._tenonInner.stderr
   }
 
   /** The id of the server process; null if it does not run. */
   get pid(): number | null {
-    return this.#inner.pid ?? null
+    return this._tenonInner.pid ?? null
   }
 
   /** Ends the server process: closes its stdin and waits, then sends SIGTERM and SIGKILL. */
   async close(): Promise<void> {
-    await this.#inner.close()
+    await this._tenonInner.close()
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.pid === null) throw new Error('Not connected')
-    this.#inner.send(message as RpcMessage)
+    this._tenonInner.send(message as RpcMessage)
   }
 
   /** @internal For clients on Tenon. */
   sendText(text: string): void {
-    if (this.send === StdioClientTransport.prototype.send) this.#inner.sendText(text)
+    if (this.send === StdioClientTransport.prototype.send) this._tenonInner.sendText(text)
     else this.send(JSON.parse(text)).catch((error) => this.onerror?.(error))
   }
 
   /** For error messages of clients on Tenon. */
   get lastStderr(): string {
-    return this.#inner.lastStderr
+    return this._tenonInner.lastStderr
   }
 
   /** For error messages of clients on Tenon. */
   get strayOutput(): string {
-    return this.#inner.strayOutput
+    return this._tenonInner.strayOutput
   }
 
   /** For error messages of clients on Tenon. */
   get peerKey(): string {
-    return this.#inner.peerKey
+    return this._tenonInner.peerKey
   }
 
   /** For error messages of clients on Tenon. */
   get address(): string {
-    return this.#inner.address
+    return this._tenonInner.address
   }
 
-  #receive(message: unknown, kind: unknown): void {
-    if (kind instanceof Fault) this.#refuse(kind)
+  private _tenonReceive(message: unknown, kind: unknown): void {
+    if (kind instanceof Fault) this._tenonRefuse(kind)
     else this.onmessage?.(message as JSONRPCMessage)
   }
 
-  #refuseInput(fault: Fault): void {
+  private _tenonRefuseInput(fault: Fault): void {
     // A message that is too long has no end in sight, so the connection ends.
-    if (!fault.message.startsWith('The message is longer than')) return this.#refuse(fault)
-    this.onerror?.(new Error(`ReadBuffer exceeded maximum size of ${this.#maxBytes} bytes`))
+    if (!fault.message.startsWith('The message is longer than')) return this._tenonRefuse(fault)
+    this.onerror?.(new Error(`ReadBuffer exceeded maximum size of ${this._tenonMaxBytes} bytes`))
     void this.close()
   }
 
-  #refuse(fault: { readonly message: string }): void {
+  private _tenonRefuse(fault: { readonly message: string }): void {
     this.onerror?.(new Error(`Invalid message: ${fault.message}`))
   }
 
-  #ended(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+  private _tenonEnded(): void {
+    if (this._tenonIsClosed) return
+    this._tenonIsClosed = true
     this.onclose?.()
   }
 }

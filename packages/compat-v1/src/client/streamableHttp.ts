@@ -72,16 +72,16 @@ export class StreamableHTTPClientTransport implements Transport {
   // biome-ignore lint/correctness/noUnusedPrivateClassMembers: programs read it.
   private readonly _url: URL
   private readonly _reconnectionOptions: StreamableHTTPReconnectionOptions
-  readonly #inner: HttpTransport
-  readonly #auth: ProviderAuth | undefined
-  #started: Promise<void> | undefined
-  #isStarted = false
+  private readonly _tenonInner: HttpTransport
+  private readonly _tenonAuth: ProviderAuth | undefined
+  private _tenonStarted: Promise<void> | undefined
+  private _tenonIsStarted = false
 
   constructor(url: URL, opts: StreamableHTTPClientTransportOptions = {}) {
     const { authProvider, requestInit, fetch, redirectPolicy, sessionId } = opts
     this._url = url
     this._reconnectionOptions = opts.reconnectionOptions ?? defaultReconnection
-    this.#auth =
+    this._tenonAuth =
       authProvider &&
       new ProviderAuth({
         url,
@@ -91,36 +91,43 @@ export class StreamableHTTPClientTransport implements Transport {
         redirectPolicy,
         refused: (status, message) => new StreamableHTTPError(status, message),
       })
-    this.#inner = new HttpTransport(url, {
-      auth: this.#auth,
+    this._tenonInner = new HttpTransport(url, {
+      auth: this._tenonAuth,
       requestInit: requestInit as never,
       fetch: createHttpFetch({ fetch, redirectPolicy }),
       reconnect: toBackoff(this._reconnectionOptions),
       recover: false,
+      standardHeaders: false,
       terminateOnClose: false,
       sessionId,
     })
-    this.#inner.onmessage = (message) => this.#receive(message)
-    this.#inner.onerror = (error) => this.#report(error)
-    this.#inner.onclose = () => this.onclose?.()
+    this._tenonListen()
+  }
+
+  /** Called by `start` again, because a program may have wrapped this object. */
+  private _tenonListen(): void {
+    this._tenonInner.onmessage = (message) => this._tenonReceive(message)
+    this._tenonInner.onerror = (error) => this._tenonReport(error)
+    this._tenonInner.onclose = () => this.onclose?.()
   }
 
   /** Starts the transport. No request is sent yet. */
   async start(): Promise<void> {
-    if (this.#isStarted) throw new Error(alreadyStarted)
-    this.#isStarted = true
-    await this.#open()
+    if (this._tenonIsStarted) throw new Error(alreadyStarted)
+    this._tenonIsStarted = true
+    this._tenonListen()
+    await this._tenonOpen()
   }
 
   /** Exchanges the code that the user came back with for a token. Then connect again. */
   async finishAuth(authorizationCode: string): Promise<void> {
-    if (!this.#auth) throw new UnauthorizedError('No auth provider')
-    await this.#auth.authorize(authorizationCode)
+    if (!this._tenonAuth) throw new UnauthorizedError('No auth provider')
+    await this._tenonAuth.authorize(authorizationCode)
   }
 
   /** Ends all requests. The session on the server stays open: see `terminateSession`. */
   async close(): Promise<void> {
-    if (this.#started) await this.#inner.close()
+    if (this._tenonStarted) await this._tenonInner.close()
     else this.onclose?.()
   }
 
@@ -129,35 +136,35 @@ export class StreamableHTTPClientTransport implements Transport {
     message: JSONRPCMessage | JSONRPCMessage[],
     options: { resumptionToken?: string; onresumptiontoken?: (token: string) => void } = {},
   ): Promise<void> {
-    await this.#open()
+    await this._tenonOpen()
     const send = (onAccepted?: () => void) =>
-      this.#inner.send(message as RpcMessage | RpcMessage[], { ...options, onAccepted })
-    if (!options.resumptionToken) return this.#untilAccepted(send)
+      this._tenonInner.send(message as RpcMessage | RpcMessage[], { ...options, onAccepted, batch: true })
+    if (!options.resumptionToken) return this._tenonUntilAccepted(send)
     // The request was sent before. What goes wrong with its stream is reported, and nothing waits for it here.
-    void send().catch((error) => this.#report(error))
+    void send().catch((error) => this._tenonReport(error))
   }
 
   get sessionId(): string | undefined {
-    return this.#inner.sessionId
+    return this._tenonInner.sessionId
   }
 
   /** Asks the server to end the session. */
   async terminateSession(): Promise<void> {
     if (!this.sessionId) return
-    await this.#open()
+    await this._tenonOpen()
     try {
-      await this.#inner.terminateSession()
+      await this._tenonInner.terminateSession()
     } catch (error) {
-      throw this.#report(error)
+      throw this._tenonReport(error)
     }
   }
 
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version)
+    this._tenonInner.setProtocolVersion(version)
   }
 
   get protocolVersion(): string | undefined {
-    return this.#inner.protocolVersion
+    return this._tenonInner.protocolVersion
   }
 
   /** Opens a stream that continues after an event. */
@@ -166,9 +173,9 @@ export class StreamableHTTPClientTransport implements Transport {
   }
 
   private async _startOrAuthSse({ resumptionToken, onresumptiontoken }: StartSSEOptions): Promise<void> {
-    await this.#open()
+    await this._tenonOpen()
     try {
-      await this.#inner.resumeStream(resumptionToken, { onresumptiontoken })
+      await this._tenonInner.resumeStream(resumptionToken, { onresumptiontoken })
     } catch (error) {
       // A server without this stream answers 405. Other errors were reported by the stream.
       if (!(error instanceof HttpError) || error.status !== 405)
@@ -185,11 +192,11 @@ export class StreamableHTTPClientTransport implements Transport {
   async sendRequest(text: string, request: OutgoingRequest): Promise<void> {
     const { transportOptions } = (request.options ?? {}) as AdaptedSendOptions
     if (this.send !== StreamableHTTPClientTransport.prototype.send) return this.send(JSON.parse(text), transportOptions)
-    await this.#open()
+    await this._tenonOpen()
     try {
-      await this.#inner.sendRequest(text, { ...request, options: { ...request.options, ...transportOptions } })
+      await this._tenonInner.sendRequest(text, { ...request, options: { ...request.options, ...transportOptions } })
     } catch (error) {
-      throw this.#report(error)
+      throw this._tenonReport(error)
     }
   }
 
@@ -197,24 +204,24 @@ export class StreamableHTTPClientTransport implements Transport {
   cancelRequest(id: number): boolean {
     const { protocolVersion = LATEST_PROTOCOL_VERSION } = this
     // With a handshake, the server is always notified, because programs saw the request.
-    return protocolVersion > LATEST_PROTOCOL_VERSION && this.#inner.cancelRequest(id)
+    return protocolVersion > LATEST_PROTOCOL_VERSION && this._tenonInner.cancelRequest(id)
   }
 
   /** Programs of SDK 1.x send messages without `start`. */
-  #open(): Promise<void> {
-    this.#started ??= this.#inner.start()
-    return this.#started
+  private _tenonOpen(): Promise<void> {
+    this._tenonStarted ??= this._tenonInner.start()
+    return this._tenonStarted
   }
 
   /** Resolves when the server has accepted a message. Later errors are only reported. */
-  #untilAccepted(send: (onAccepted: () => void) => Promise<void>): Promise<void> {
+  private _tenonUntilAccepted(send: (onAccepted: () => void) => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       const sent = send(resolve)
-      sent.then(resolve, (error) => reject(this.#report(error)))
+      sent.then(resolve, (error) => reject(this._tenonReport(error)))
     })
   }
 
-  #receive(message: unknown): void {
+  private _tenonReceive(message: unknown): void {
     for (const each of Array.isArray(message) ? message : [message]) {
       const kind = classify(each)
       if (kind instanceof Fault) this.onerror?.(new Error(`Invalid message: ${kind.message}`))
@@ -222,9 +229,9 @@ export class StreamableHTTPClientTransport implements Transport {
     }
   }
 
-  #report(error: unknown): Error {
+  private _tenonReport(error: unknown): Error {
     const converted = isNotReopened(error)
-      ? new Error(`Failed to reconnect SSE stream: ${this.#report(error.cause).message}`)
+      ? new Error(`Failed to reconnect SSE stream: ${this._tenonReport(error.cause).message}`)
       : toStreamableError(error, this._reconnectionOptions.maxRetries)
     this.onerror?.(converted)
     return converted
@@ -257,10 +264,16 @@ function toStreamableError(error: unknown, maxRetries: number): Error {
   if (method === 'GET' && outcome === 'unknown' && (cause === undefined || cause instanceof HttpError)) {
     return new Error(`Maximum reconnection attempts (${maxRetries}) exceeded.`)
   }
-  if (outcome === 'unknown' && status !== undefined) return new Error(`SSE stream disconnected: ${cause ?? error}`)
+  if (outcome === 'unknown' && status !== undefined) return new Error(`SSE stream disconnected: ${rootOf(error)}`)
   // The provider, or `fetch`, failed.
   if (cause instanceof Error && !(cause instanceof HttpError)) return cause
   return Object.assign(new StreamableHTTPError(statusOf(error), describeRefusal(error)), { cause: error })
+}
+
+/** The error that `fetch` or a stream of it threw. */
+function rootOf(error: HttpError): unknown {
+  const { cause } = error
+  return cause instanceof HttpError ? rootOf(cause) : (cause ?? error)
 }
 
 function statusOf({ status, contentType }: HttpError): number | undefined {

@@ -4,40 +4,40 @@ import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '.
 
 /** What the last list of tools said about them. */
 export class ToolMetadata {
-  readonly #validator: jsonSchemaValidator
-  readonly #outputs = new Map<string, JsonSchemaValidator<unknown>>()
-  readonly #withTasks = new Set<string>()
-  readonly #onlyWithTasks = new Set<string>()
+  private readonly _validator: jsonSchemaValidator
+  private readonly _outputs = new Map<string, JsonSchemaValidator<unknown>>()
+  private readonly _withTasks = new Set<string>()
+  private readonly _onlyWithTasks = new Set<string>()
 
   constructor(validator: jsonSchemaValidator) {
-    this.#validator = validator
+    this._validator = validator
   }
 
   /** Replaces what is known. Throws if an output schema is invalid. */
   read(tools: readonly Tool[]): void {
-    this.#outputs.clear()
-    this.#withTasks.clear()
-    this.#onlyWithTasks.clear()
+    this._outputs.clear()
+    this._withTasks.clear()
+    this._onlyWithTasks.clear()
     for (const { name, outputSchema, execution } of tools) {
-      if (outputSchema) this.#outputs.set(name, this.#validator.getValidator(outputSchema as JsonSchemaType))
-      if (execution?.taskSupport === 'required') this.#onlyWithTasks.add(name)
-      if (execution?.taskSupport === 'required' || execution?.taskSupport === 'optional') this.#withTasks.add(name)
+      if (outputSchema) this._outputs.set(name, this._validator.getValidator(outputSchema as JsonSchemaType))
+      if (execution?.taskSupport === 'required') this._onlyWithTasks.add(name)
+      if (execution?.taskSupport === 'required' || execution?.taskSupport === 'optional') this._withTasks.add(name)
     }
   }
 
   /** Whether calls of the tool can run as tasks. */
   takesTasks(name: string): boolean {
-    return this.#withTasks.has(name)
+    return this._withTasks.has(name)
   }
 
   /** Whether calls of the tool must run as tasks. */
   needsTask(name: string): boolean {
-    return this.#onlyWithTasks.has(name)
+    return this._onlyWithTasks.has(name)
   }
 
   /** Returns what is wrong with the structured content of a result; undefined if nothing is. */
   problemWith(name: string, result: Pick<CallToolResult, 'structuredContent' | 'isError'>): McpError | undefined {
-    const validate = this.#outputs.get(name)
+    const validate = this._outputs.get(name)
     const { structuredContent, isError } = result
     if (!validate || (!structuredContent && isError)) return undefined
     if (!structuredContent) {

@@ -27,7 +27,7 @@ export class WebSocketClientTransport implements Transport {
         this.onerror?.(error)
       }
       socket.onclose = () => this.onclose?.()
-      socket.onmessage = ({ data }) => this.#receive(data)
+      socket.onmessage = ({ data }) => this._tenonReceive(data)
     })
   }
 
@@ -40,7 +40,7 @@ export class WebSocketClientTransport implements Transport {
     this._socket.send(JSON.stringify(message))
   }
 
-  #receive(data: string): void {
+  private _tenonReceive(data: string): void {
     try {
       const message: unknown = JSON.parse(data)
       const kind = classify(message)

@@ -86,7 +86,7 @@ export class Server<
   private readonly _jsonSchemaValidator: jsonSchemaValidator | undefined
   private readonly _loggingLevels: Map<string | undefined, LoggingLevel> = new Map()
   private _experimental: { tasks: ExperimentalServerTasks<RequestT, NotificationT, ResultT> } | undefined
-  readonly #engine: ServerEngine
+  private readonly _tenonServerEngine: ServerEngine
 
   /** Called when the client has sent `notifications/initialized`. */
   oninitialized?: () => void
@@ -94,15 +94,19 @@ export class Server<
   constructor(serverInfo: Implementation, options?: ServerOptions) {
     const engine = new ServerEngine(serverInfo, options?.instructions)
     super(options, engine)
-    this.#engine = engine
+    this._tenonServerEngine = engine
     this._serverInfo = serverInfo
     this._capabilities = options?.capabilities ?? {}
     this._instructions = options?.instructions
     this._jsonSchemaValidator = options?.jsonSchemaValidator
     engine.registerCapabilities(this._capabilities)
-    this._setHandler('initialize', (request) => this._oninitialize(request as InitializeRequest) as ServerResult)
-    this._setNotificationHandler('notifications/initialized', () => this.oninitialized?.())
-    if (this._capabilities.logging) this.#setLevelHandler()
+    this._tenonSetHandler('initialize', (request) => this._oninitialize(request as InitializeRequest) as ServerResult)
+    const initialize = this._tenonHandlerOf('initialize')
+    engine.handles = (method) => !!(this._tenonHandlerOf(method) ?? this.fallbackRequestHandler)
+    engine.hasOwnInitialize = () =>
+      this._tenonHandlerOf('initialize') !== initialize || this._oninitialize !== Server.prototype._oninitialize
+    this._tenonSetNotificationHandler('notifications/initialized', () => this.oninitialized?.())
+    if (this._capabilities.logging) this._tenonSetLevelHandler()
   }
 
   /** Features that may change. */
@@ -115,7 +119,7 @@ export class Server<
   public registerCapabilities(capabilities: ServerCapabilities): void {
     if (this.transport) throw new Error('Cannot register capabilities after connecting to transport')
     this._capabilities = mergeCapabilities(this._capabilities, capabilities)
-    this.#engine.registerCapabilities(capabilities)
+    this._tenonServerEngine.registerCapabilities(capabilities)
   }
 
   /** Sets the handler of a request method. The result of `tools/call` is checked before it is sent. */
@@ -168,19 +172,19 @@ export class Server<
 
   /** Returns the capabilities that the client declared. */
   getClientCapabilities(): ClientCapabilities | undefined {
-    const { running } = this.#engine
+    const { running } = this._tenonServerEngine
     return running ? withModes(running.caller.capabilities as ClientCapabilities) : this._clientCapabilities
   }
 
   /** Returns the name and version of the client. */
   getClientVersion(): Implementation | undefined {
-    const { running } = this.#engine
+    const { running } = this._tenonServerEngine
     return running ? (running.caller.clientInfo as Implementation | undefined) : this._clientVersion
   }
 
   /** Checks whether the client responds. */
   async ping(): Promise<EmptyResult> {
-    return this.#ask('ping', undefined, undefined)
+    return this._tenonAsk('ping', undefined, undefined)
   }
 
   /** Requests a completion from the model of the client. */
@@ -198,7 +202,7 @@ export class Server<
     options?: RequestOptions,
   ): Promise<CreateMessageResult | CreateMessageResultWithTools> {
     checkSampling(params, this.getClientCapabilities())
-    return this.#ask('sampling/createMessage', params, options)
+    return this._tenonAsk('sampling/createMessage', params, options)
   }
 
   /** Asks the user to fill in a form or to open a URL. */
@@ -210,9 +214,9 @@ export class Server<
     if (!this.getClientCapabilities()?.elicitation?.[mode]) {
       throw new Error(`Client does not support ${mode} elicitation.`)
     }
-    if (mode === 'url') return this.#ask('elicitation/create', params, options)
+    if (mode === 'url') return this._tenonAsk('elicitation/create', params, options)
     const form = (params.mode === 'form' ? params : { ...params, mode: 'form' }) as ElicitRequestFormParams
-    const result = await this.#ask<ElicitResult>('elicitation/create', form, options)
+    const result = await this._tenonAsk<ElicitResult>('elicitation/create', form, options)
     checkElicitedContent(form, result, this._jsonSchemaValidator)
     return result
   }
@@ -228,12 +232,12 @@ export class Server<
 
   /** Returns the root folders of the client. */
   async listRoots(params?: ListRootsRequest['params'], options?: RequestOptions): Promise<ListRootsResult> {
-    return this.#ask('roots/list', params, options)
+    return this._tenonAsk('roots/list', params, options)
   }
 
   /** Sends a log message, unless the client wants only more severe ones. */
   async sendLoggingMessage(params: LoggingMessageNotification['params'], sessionId?: string): Promise<void> {
-    if (!this._capabilities.logging || this.#isIgnored(params.level, sessionId)) return
+    if (!this._capabilities.logging || this._tenonIsIgnored(params.level, sessionId)) return
     await this.notification({ method: 'notifications/message', params })
   }
 
@@ -258,7 +262,7 @@ export class Server<
   }
 
   /** Sends a request of the protocol. Its result is checked without a schema, so that zod is not loaded for it. */
-  async #ask<R extends Result>(
+  private async _tenonAsk<R extends Result>(
     method: string,
     params: object | undefined,
     options: RequestOptions | undefined,
@@ -269,8 +273,8 @@ export class Server<
     return (options?.task ? result : checkClientAnswers(method, params, result as Result)) as R
   }
 
-  #setLevelHandler(): void {
-    this._setHandler('logging/setLevel', ({ params }, extra) => {
+  private _tenonSetLevelHandler(): void {
+    this._tenonSetHandler('logging/setLevel', ({ params }, extra) => {
       const header = extra.sessionId ?? (extra.requestInfo?.headers['mcp-session-id'] as string | undefined)
       const { level } = params as { level: LoggingLevel }
       if (levels.includes(level)) this._loggingLevels.set(header || undefined, level)
@@ -278,7 +282,7 @@ export class Server<
     })
   }
 
-  #isIgnored(level: LoggingLevel, sessionId: string | undefined): boolean {
+  private _tenonIsIgnored(level: LoggingLevel, sessionId: string | undefined): boolean {
     const least = this._loggingLevels.get(sessionId)
     return least !== undefined && levels.indexOf(level) < levels.indexOf(least)
   }

@@ -124,7 +124,7 @@ export class McpServer {
       checkInput: (tool, args, name) => this.validateToolInput(tool, args, name),
       checkOutput: (tool, result, name) => this.validateToolOutput(tool, result, name),
     }
-    this.#setHandlers(
+    this._tenonSetHandlers(
       { tools: { listChanged: true } },
       {
         'tools/list': () => listTools(this._registeredTools),
@@ -150,7 +150,7 @@ export class McpServer {
       resources: this._registeredResources,
       templates: this._registeredResourceTemplates,
     }
-    this.#setHandlers(
+    this._tenonSetHandlers(
       { completions: {} },
       {
         'completion/complete': (request: CompleteRequest) => complete(completed, request),
@@ -163,7 +163,7 @@ export class McpServer {
     if (this._resourceHandlersInitialized) return
     const resources = this._registeredResources
     const templates = this._registeredResourceTemplates
-    this.#setHandlers(
+    this._tenonSetHandlers(
       { resources: { listChanged: true } },
       {
         'resources/list': (_request, extra) => listResources(resources, templates, extra),
@@ -177,7 +177,7 @@ export class McpServer {
 
   private setPromptRequestHandlers(): void {
     if (this._promptHandlersInitialized) return
-    this.#setHandlers(
+    this._tenonSetHandlers(
       { prompts: { listChanged: true } },
       {
         'prompts/list': () => listPrompts(this._registeredPrompts),
@@ -187,11 +187,11 @@ export class McpServer {
     this._promptHandlersInitialized = true
   }
 
-  #setHandlers(capabilities: ServerCapabilities, handlers: Record<string, Handler>): void {
+  private _tenonSetHandlers(capabilities: ServerCapabilities, handlers: Record<string, Handler>): void {
     for (const method of Object.keys(handlers)) this.server.assertCanSetRequestHandler(method)
     this.server.registerCapabilities(capabilities)
     for (const [method, handler] of Object.entries(handlers)) {
-      this.server._setHandler(method, handler as (request: Request, extra: ServerExtra) => ServerResult)
+      this.server._tenonSetHandler(method, handler as (request: Request, extra: ServerExtra) => ServerResult)
     }
   }
 
@@ -223,7 +223,7 @@ export class McpServer {
     ...rest: unknown[]
   ): RegisteredResource | RegisteredResourceTemplate {
     const metadata = typeof rest[0] === 'object' ? (rest.shift() as ResourceMetadata) : undefined
-    return this.#addResource(name, undefined, uriOrTemplate, metadata, rest[0])
+    return this._tenonAddResource(name, undefined, uriOrTemplate, metadata, rest[0])
   }
 
   /** Registers a resource with a fixed URI, or a template for many. */
@@ -245,10 +245,10 @@ export class McpServer {
     config: ResourceMetadata,
     readCallback: ReadResourceCallback | ReadResourceTemplateCallback,
   ): RegisteredResource | RegisteredResourceTemplate {
-    return this.#addResource(name, config.title, uriOrTemplate, config, readCallback)
+    return this._tenonAddResource(name, config.title, uriOrTemplate, config, readCallback)
   }
 
-  #addResource(
+  private _tenonAddResource(
     name: string,
     title: string | undefined,
     uriOrTemplate: string | ResourceTemplate,
@@ -436,7 +436,7 @@ export class McpServer {
   prompt(name: string, ...rest: unknown[]): RegisteredPrompt {
     const description = typeof rest[0] === 'string' ? (rest.shift() as string) : undefined
     const argsSchema = rest.length > 1 ? (rest.shift() as PromptArgsRawShape) : undefined
-    return this.#addPrompt(name, undefined, description, argsSchema, rest[0] as RegisteredPrompt['callback'])
+    return this._tenonAddPrompt(name, undefined, description, argsSchema, rest[0] as RegisteredPrompt['callback'])
   }
 
   /** Registers a prompt. */
@@ -446,10 +446,10 @@ export class McpServer {
     cb: PromptCallback<Args>,
   ): RegisteredPrompt {
     const { title, description, argsSchema } = config
-    return this.#addPrompt(name, title, description, argsSchema, cb as RegisteredPrompt['callback'])
+    return this._tenonAddPrompt(name, title, description, argsSchema, cb as RegisteredPrompt['callback'])
   }
 
-  #addPrompt(
+  private _tenonAddPrompt(
     name: string,
     title: string | undefined,
     description: string | undefined,

@@ -18,12 +18,13 @@ export function extraOf(request: AuthorizedRequest): MessageExtraInfo {
 export class StreamExtra implements Omit<RequestStream, 'requestInfo'>, MessageExtraInfo {
   readonly requestInfo: RequestInfo | undefined
   readonly authInfo: AuthInfo | undefined
-  readonly #send: (text: string) => boolean
+  declare private readonly _tenonSend: (text: string) => boolean
 
   constructor({ requestInfo, authInfo }: MessageExtraInfo, send: (text: string) => boolean) {
     this.requestInfo = requestInfo
     this.authInfo = authInfo
-    this.#send = send
+    // Not enumerable: programs compare and log what they get here.
+    Object.defineProperty(this, '_tenonSend', { value: send })
   }
 
   /** Not an own property, so that programs see only the members above. */
@@ -44,7 +45,7 @@ export class StreamExtra implements Omit<RequestStream, 'requestInfo'>, MessageE
   }
 
   sendText(text: string): boolean {
-    return this.#send(text)
+    return this._tenonSend(text)
   }
 
   end(): void {}

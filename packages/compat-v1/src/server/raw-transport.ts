@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type RawEventStore, type RawHttpOptions, RawHttpTransport } from 'tenon/server'
 import { SUPPORTED_PROTOCOL_VERSIONS } from '../shared/constants.ts'
+import { answersWithoutInitialize, wasAdmitted } from '../shared/without-initialize.ts'
 import type { JSONRPCMessage, MessageExtraInfo, RequestId } from '../types.ts'
 import type { AuthInfo } from './auth/types.ts'
 import { resolveMaxRequestBodySize } from './requestBody.ts'
@@ -51,6 +52,44 @@ export function toRawOptions(options: WebStandardStreamableHTTPServerTransportOp
     keepAliveMs: options.keepAliveMs,
     maxBodyBytes: resolveMaxRequestBodySize(options.maxRequestBodySize),
     protocolVersions: SUPPORTED_PROTOCOL_VERSIONS,
+    // A program with sessions relies on them to keep callers out, and one without a server reads every message itself.
+    stateless: options.sessionIdGenerator && !answersWithoutInitialize ? false : 'served',
     ...(isProtected && { allowedHosts, allowedOrigins }),
   }
+}
+
+/**
+ * Whether a transport was created for one request of 2026-07-28. It then gets the id that the program expects, which no client
+ * learns, so that the program finds its own entry when the transport closes.
+ */
+export function isForOneRequest(
+  transport: RawTransport,
+  parsedBody: unknown,
+  { sessionIdGenerator }: WebStandardStreamableHTTPServerTransportOptions,
+): boolean {
+  if (!answersWithoutInitialize || transport.isInitialized || !wasAdmitted(parsedBody)) return false
+  transport.sessionId ??= sessionIdGenerator?.()
+  return true
+}
+
+/** Calls back when the body of a response was read to its end, or is not read any more. */
+export function afterBody(response: Response, callback: () => void): Response {
+  const reader = response.body?.getReader()
+  if (!reader) {
+    callback()
+    return response
+  }
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (!done) return controller.enqueue(value)
+      controller.close()
+      callback()
+    },
+    async cancel(reason) {
+      await reader.cancel(reason).catch(() => {})
+      callback()
+    },
+  })
+  return new Response(body, response)
 }

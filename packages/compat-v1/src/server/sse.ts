@@ -26,66 +26,66 @@ export class SSEServerTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
-  readonly #endpoint: string
-  readonly #response: ServerResponse
-  readonly #options: SSEServerTransportOptions
-  readonly #sessionId = randomUUID()
-  #stream: ServerResponse | undefined
+  private readonly _endpoint: string
+  private readonly _tenonResponse: ServerResponse
+  private readonly _options: SSEServerTransportOptions
+  private readonly _sessionId = randomUUID()
+  private _tenonStream: ServerResponse | undefined
 
   /** @param endpoint The path that the client posts messages to. */
   constructor(endpoint: string, res: ServerResponse, options: SSEServerTransportOptions = {}) {
-    this.#endpoint = endpoint
-    this.#response = res
-    this.#options = options
+    this._endpoint = endpoint
+    this._tenonResponse = res
+    this._options = options
   }
 
   /** The session id in the URL that the client posts to, by which POSTs find their transport. */
   get sessionId(): string {
-    return this.#sessionId
+    return this._sessionId
   }
 
   /** Opens the stream. `server.connect` calls it. */
   async start(): Promise<void> {
-    if (this.#stream) {
+    if (this._tenonStream) {
       throw new Error(
         'SSEServerTransport already started! If using Server class, note that connect() calls start() automatically.',
       )
     }
-    const response = this.#response
+    const response = this._tenonResponse
     response.writeHead(200, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-cache, no-transform',
       Connection: 'keep-alive',
     })
-    const { pathname, search, hash } = this.#postUrl()
+    const { pathname, search, hash } = this._tenonPostUrl()
     response.write(`event: endpoint\ndata: ${pathname}${search}${hash}\n\n`)
-    this.#stream = response
+    this._tenonStream = response
     response.on('close', () => {
-      this.#stream = undefined
+      this._tenonStream = undefined
       this.onclose?.()
     })
   }
 
-  #postUrl(): URL {
-    const url = new URL(this.#endpoint, 'http://localhost')
-    url.searchParams.set('sessionId', this.#sessionId)
+  private _tenonPostUrl(): URL {
+    const url = new URL(this._endpoint, 'http://localhost')
+    url.searchParams.set('sessionId', this._sessionId)
     return url
   }
 
   /** Handles a POST of the client. */
   async handlePostMessage(req: AuthorizedRequest, res: ServerResponse, parsedBody?: unknown): Promise<void> {
-    if (!this.#stream) {
+    if (!this._tenonStream) {
       const message = 'SSE connection not established'
       res.writeHead(500).end(message)
       throw new Error(message)
     }
-    const foreign = this.#originProblem(req)
+    const foreign = this._tenonOriginProblem(req)
     if (foreign !== undefined) {
       res.writeHead(403).end(foreign)
       this.onerror?.(new Error(foreign))
       return
     }
-    const body = await this.#read(req, res, parsedBody)
+    const body = await this._tenonRead(req, res, parsedBody)
     if (body === undefined) return
     try {
       await this.handleMessage(typeof body === 'string' ? JSON.parse(body) : body, extraOf(req))
@@ -104,12 +104,12 @@ export class SSEServerTransport implements Transport {
       this.onerror?.(error)
       throw error
     }
-    this.onmessage?.(message as JSONRPCMessage, new StreamExtra(extra, (text) => this.#reply(text)))
+    this.onmessage?.(message as JSONRPCMessage, new StreamExtra(extra, (text) => this._tenonReply(text)))
   }
 
   async close(): Promise<void> {
-    this.#stream?.end()
-    this.#stream = undefined
+    this._tenonStream?.end()
+    this._tenonStream = undefined
     this.onclose?.()
   }
 
@@ -119,19 +119,19 @@ export class SSEServerTransport implements Transport {
 
   /** Sends a message that is JSON text already. */
   sendText(text: string): void {
-    if (!this.#stream) throw new Error('Not connected')
-    this.#stream.write(`event: message\ndata: ${text}\n\n`)
+    if (!this._tenonStream) throw new Error('Not connected')
+    this._tenonStream.write(`event: message\ndata: ${text}\n\n`)
   }
 
-  #reply(text: string): boolean {
-    if (!this.#stream) return false
+  private _tenonReply(text: string): boolean {
+    if (!this._tenonStream) return false
     if (isWatched(this as never)) this.send(JSON.parse(text)).catch((error) => this.onerror?.(error))
     else this.sendText(text)
     return true
   }
 
-  #originProblem({ headers: { host, origin } }: IncomingMessage): string | undefined {
-    const { allowedHosts = [], allowedOrigins = [], enableDnsRebindingProtection } = this.#options
+  private _tenonOriginProblem({ headers: { host, origin } }: IncomingMessage): string | undefined {
+    const { allowedHosts = [], allowedOrigins = [], enableDnsRebindingProtection } = this._options
     if (!enableDnsRebindingProtection) return undefined
     if (allowedHosts.length > 0 && !allowedHosts.includes(host ?? '')) return `Invalid Host header: ${host}`
     if (origin && allowedOrigins.length > 0 && !allowedOrigins.includes(origin))
@@ -140,7 +140,7 @@ export class SSEServerTransport implements Transport {
   }
 
   /** Returns undefined if the request was refused. */
-  async #read(req: IncomingMessage, res: ServerResponse, parsedBody: unknown): Promise<unknown> {
+  private async _tenonRead(req: IncomingMessage, res: ServerResponse, parsedBody: unknown): Promise<unknown> {
     try {
       const charset = charsetOf(req.headers['content-type'])
       return parsedBody ?? (await readText(req, charset))

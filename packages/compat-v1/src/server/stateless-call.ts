@@ -15,16 +15,23 @@ const unknownNotifications: ReadonlySet<string> = new Set([
 
 /** A request of a revision without a handshake: everything that goes to the client belongs to it. */
 export class StatelessCall extends ExchangeCall {
-  readonly #ctx: Context
+  private readonly _ctx: Context
+  private readonly _sessionId: string | undefined
 
-  constructor(ctx: Context) {
+  /** @param sessionId What handlers see as the session, on a transport where they expect one. */
+  constructor(ctx: Context, sessionId: string | undefined) {
     super(ctx.exchange!)
-    this.#ctx = ctx
+    this._ctx = ctx
+    this._sessionId = sessionId
+  }
+
+  override get sessionId(): string | undefined {
+    return this._sessionId ?? super.sessionId
   }
 
   /** The client that sent the request. */
   get caller(): Caller {
-    return this.#ctx.caller
+    return this._ctx.caller
   }
 
   /** Asks the client. Without an answer this rejects; the handler runs again when the client has answered. */
@@ -37,17 +44,17 @@ export class StatelessCall extends ExchangeCall {
         `A server cannot send ${method} to a client of revision ${this.caller.revision}`,
       )
     }
-    return this.#ctx.ask(question, { signal })
+    return this._ctx.ask(question, { signal })
   }
 
   notify(method: string, params: object | undefined): void {
-    if (method === 'notifications/message') return this.#log(params as LogParams)
-    if (!unknownNotifications.has(method)) this.#ctx.notify(method, params as Record<string, unknown>)
+    if (method === 'notifications/message') return this._log(params as LogParams)
+    if (!unknownNotifications.has(method)) this._ctx.notify(method, params as Record<string, unknown>)
   }
 
   /** The request says which messages its sender wants; without a level there are none. */
-  #log({ level, data, logger }: LogParams): void {
-    this.#ctx.log[level]?.(data, logger)
+  private _log({ level, data, logger }: LogParams): void {
+    this._ctx.log[level]?.(data, logger)
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type AnySchema,
   getObjectShape,
   getParseErrorMessage,
+  isZ4Schema,
   isZodSchema,
   safeParseAsync,
   type ZodRawShapeCompat,
@@ -14,6 +15,7 @@ type Direction = 'input' | 'output'
 
 /** Computed once for each schema object: conversion is slow, and the schemas of a program do not change. */
 const validators = new WeakMap<object, Validate>()
+const shapeSchemas = new WeakMap<object, ShapeSchema>()
 const described = { input: new WeakMap<object, object>(), output: new WeakMap<object, object>() }
 
 /** The schema of a tool or prompt: an object schema as it is, fields as one object. Throws if it is neither. */
@@ -24,9 +26,14 @@ export function toSchema(schema: ZodRawShapeCompat | AnySchema | undefined): Any
   throw new Error('inputSchema must be a Zod schema or raw shape, received an unrecognized object')
 }
 
-/** An object schema of fields. */
+/** An object schema of fields. Servers that a program creates for each request share it. */
 export function fromShape(shape: ZodRawShapeCompat): AnySchema {
-  return new ShapeSchema(shape) as unknown as AnySchema
+  let schema = shapeSchemas.get(shape)
+  if (!schema?.isCurrent()) {
+    schema = new ShapeSchema(shape)
+    shapeSchemas.set(shape, schema)
+  }
+  return schema as unknown as AnySchema
 }
 
 /** Whether an object has fields that are schemas, and is not a schema itself. An empty object counts. */
@@ -69,12 +76,51 @@ export function fieldsOf(schema: AnySchema): ZodRawShapeCompat | undefined {
 }
 
 function createCheck(schema: AnySchema): Validate {
-  if (schema instanceof ShapeSchema) return createValidator(schema.shape as unknown as SchemaLike)
+  if (schema instanceof ShapeSchema) return createShapeCheck(schema.shape)
   if ('~standard' in schema) return createValidator(schema as unknown as SchemaLike)
   return async (value) => {
     const parsed = await safeParseAsync(schema, value)
     return parsed.success ? { value: parsed.data } : { issues: issuesOf(parsed.error) }
   }
+}
+
+/**
+ * Checks fields as one object of zod, so that the error map of a program sees the whole path of a value. The first call loads
+ * zod, which the program has loaded for the fields.
+ */
+function createShapeCheck(shape: ZodRawShapeCompat): Validate {
+  if (Object.keys(shape).length === 0) return createValidator(shape as unknown as SchemaLike)
+  const load = Object.values(shape).every(isZ4Schema) ? loadObject4 : loadObject3
+  let check: Validate | undefined
+  const validate = (toObject: ToObject, value: unknown) => {
+    check ??= createValidator(toObject(shape) as SchemaLike)
+    return check(value)
+  }
+  return (value) => {
+    const toObject = load()
+    return typeof toObject === 'function'
+      ? validate(toObject, value)
+      : toObject.then((loaded) => validate(loaded, value))
+  }
+}
+
+/** Creates an object schema of fields. */
+type ToObject = (shape: ZodRawShapeCompat) => unknown
+
+const loadObject4 = once(async () => (await import('zod/v4-mini')).object as ToObject)
+const loadObject3 = once(async () => (await import('zod/v3')).object as ToObject)
+
+/**
+ * Loads something, and returns it at once from then on. Programs create servers for each request, and every `import()` of a
+ * program with loader hooks asks another thread.
+ */
+function once<T>(load: () => Promise<T>): () => T | Promise<T> {
+  let loaded: T | undefined
+  const keep = (value: T) => {
+    loaded = value
+    return value
+  }
+  return () => loaded ?? load().then(keep)
 }
 
 function issuesOf(error: unknown): { message: string }[] {

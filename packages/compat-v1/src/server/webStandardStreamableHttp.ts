@@ -1,7 +1,7 @@
 import type { Transport } from '../shared/transport.ts'
 import type { JSONRPCMessage, RequestId } from '../types.ts'
 import type { AuthInfo } from './auth/types.ts'
-import { RawWebTransport, toRawOptions } from './raw-transport.ts'
+import { afterBody, isForOneRequest, RawWebTransport, toRawOptions } from './raw-transport.ts'
 
 export type StreamId = string
 export type EventId = string
@@ -55,13 +55,18 @@ export interface HandleRequestOptions {
 
 /** A Streamable HTTP transport for web-standard requests: one for each session, or one for each request. */
 export class WebStandardStreamableHTTPServerTransport extends RawWebTransport implements Transport {
+  private readonly _options: WebStandardStreamableHTTPServerTransportOptions
+
   constructor(options: WebStandardStreamableHTTPServerTransportOptions = {}) {
     super(toRawOptions(options))
+    this._options = options
   }
 
   /** Handles a request: GET, POST or DELETE. */
-  handleRequest(request: Request, options?: HandleRequestOptions): Promise<Response> {
-    return this.handleFetch(request, { auth: options?.authInfo, parsedBody: options?.parsedBody })
+  async handleRequest(request: Request, options?: HandleRequestOptions): Promise<Response> {
+    const isLast = isForOneRequest(this, options?.parsedBody, this._options)
+    const response = await this.handleFetch(request, { auth: options?.authInfo, parsedBody: options?.parsedBody })
+    return isLast ? afterBody(response, () => void this.close()) : response
   }
 
   /** Ends the connection of a request, so that the client resumes it later. */

@@ -76,89 +76,89 @@ const ownMembers: ProxyHandler<ExtraMembers> = {
 const plain = { writable: true, enumerable: true, configurable: true } as const
 
 class ExtraMembers {
-  readonly #host: ExtraHost
-  readonly #request: JSONRPCRequest
-  readonly #call: EngineCall
-  #taskStore: RequestTaskStore | undefined
+  private readonly _host: ExtraHost
+  private readonly _request: JSONRPCRequest
+  private readonly _call: EngineCall
+  private _taskStore: RequestTaskStore | undefined
 
   constructor(host: ExtraHost, request: JSONRPCRequest, call: EngineCall) {
-    this.#host = host
-    this.#request = request
-    this.#call = call
+    this._host = host
+    this._request = request
+    this._call = call
   }
 
   get signal(): AbortSignal {
-    return this.#call.signal
+    return this._call.signal
   }
 
   get sessionId(): string | undefined {
-    return this.#call.sessionId
+    return this._call.sessionId
   }
 
   get _meta(): RequestMeta | undefined {
-    return this.#request.params?._meta
+    return this._request.params?._meta
   }
 
   get requestId(): RequestId {
-    return this.#request.id
+    return this._request.id
   }
 
   get authInfo(): AuthInfo | undefined {
-    return this.#call.authInfo
+    return this._call.authInfo
   }
 
   get requestInfo(): RequestInfo | undefined {
-    return this.#call.requestInfo
+    return this._call.requestInfo
   }
 
   get taskId(): string | undefined {
-    return relatedTaskIdOf(this.#request)
+    return relatedTaskIdOf(this._request)
   }
 
   get taskStore(): RequestTaskStore | undefined {
-    this.#taskStore ??= this.#host.taskStoreFor(this.#request, this.#call.sessionId)
-    return this.#taskStore
+    this._taskStore ??= this._host.taskStoreFor(this._request, this._call.sessionId)
+    return this._taskStore
   }
 
   get taskRequestedTtl(): number | undefined {
-    return (this.#request.params?.task as { ttl?: number } | undefined)?.ttl
+    return (this._request.params?.task as { ttl?: number } | undefined)?.ttl
   }
 
   get closeSSEStream(): (() => void) | undefined {
-    return this.#call.closeSSEStream
+    return this._call.closeSSEStream
   }
 
   get closeStandaloneSSEStream(): (() => void) | undefined {
-    return this.#call.closeStandaloneSSEStream
+    return this._call.closeStandaloneSSEStream
   }
 
   get sendNotification(): (notification: Notification) => Promise<void> {
-    return (notification) => this.#notify(notification)
+    return (notification) => this._notify(notification)
   }
 
   get sendRequest(): (request: Request, schema: AnySchema, options?: TaskRequestOptions) => Promise<unknown> {
-    return (request, schema, options) => this.#ask(request, schema, options)
+    return (request, schema, options) => this._ask(request, schema, options)
   }
 
-  async #notify(notification: Notification): Promise<void> {
-    if (this.#call.cancelled) return
-    await this.#host.notification(notification, this.#relation() as NotificationOptions)
+  private async _notify(notification: Notification): Promise<void> {
+    if (this._call.cancelled) return
+    await this._host.notification(notification, this._relation() as NotificationOptions)
   }
 
-  async #ask(request: Request, schema: AnySchema, options: TaskRequestOptions | undefined): Promise<unknown> {
-    if (this.#call.cancelled) throw new McpError(ErrorCode.ConnectionClosed, 'Request was cancelled')
-    const requestOptions = { ...this.#relation(), ...options, relatedRequestId: this.requestId } as RequestOptions
+  private async _ask(request: Request, schema: AnySchema, options: TaskRequestOptions | undefined): Promise<unknown> {
+    if (this._call.cancelled) throw new McpError(ErrorCode.ConnectionClosed, 'Request was cancelled')
+    const requestOptions = { ...this._relation(), ...options, relatedRequestId: this.requestId } as RequestOptions
     const taskId = requestOptions.relatedTask?.taskId
     if (taskId) await this.taskStore?.updateTaskStatus(taskId, 'input_required')
-    return this.#host.request(request, schema, requestOptions)
+    return this._host.request(request, schema, requestOptions)
   }
 
   /** Names this request, and the task it belongs to. */
-  #relation(): object {
+  private _relation(): object {
     const { taskId } = this
     return {
       relatedRequestId: this.requestId,
-      [relatedCall]: this.#call,
+      [relatedCall]: this._call,
       ...(taskId !== undefined && { relatedTask: { taskId } }),
     }
   }

@@ -21,7 +21,7 @@ import { type AdaptedSendOptions, TransportAdapter, toLinkTransport } from './tr
 export class LinkEngine implements Engine {
   readonly checksParams = false
   readonly checksResults = false
-  #link: Link | undefined
+  private _link: Link | undefined
 
   async connect(transport: Transport, receiver: EngineReceiver): Promise<void> {
     const linkTransport = toLinkTransport(transport)
@@ -34,33 +34,33 @@ export class LinkEngine implements Engine {
       error: (error) => receiver.error(error as Error),
     })
     link.firstId = 0
-    this.#link = link
+    this._link = link
     await link.open(handlersOf(linkTransport))
   }
 
   async close(): Promise<void> {
-    await this.#link?.close(0)
+    await this._link?.close(0)
   }
 
   request(method: string, params: object | undefined, options: EngineRequestOptions): Promise<ResultObject> {
-    return requestOn(this.#opened, method, params, options)
+    return requestOn(this._opened, method, params, options)
   }
 
   notify(method: string, params: object | undefined, options: TransportSendOptions | undefined): Promise<void> {
-    return notifyOn(this.#opened, method, params, options)
+    return notifyOn(this._opened, method, params, options)
   }
 
   send(message: JSONRPCMessage, { relatedRequestId }: TransportSendOptions): Promise<void> {
-    return sendOn(this.#opened, message, relatedRequestId)
+    return sendOn(this._opened, message, relatedRequestId)
   }
 
   receive(message: JSONRPCMessage): void {
-    this.#opened.receive(message)
+    this._opened.receive(message)
   }
 
-  get #opened(): Link {
-    if (!this.#link) throw new Error('Not connected')
-    return this.#link
+  private get _opened(): Link {
+    if (!this._link) throw new Error('Not connected')
+    return this._link
   }
 }
 
@@ -162,17 +162,17 @@ export async function sendOn(
 
 /** Takes a request for a queue. That the request was given up is sent at once. */
 class QueueStream implements ReplyStream {
-  readonly #enqueue: (request: JSONRPCRequest) => void
-  readonly #link: Link
+  private readonly _enqueue: (request: JSONRPCRequest) => void
+  private readonly _link: Link
 
   constructor(enqueue: (request: JSONRPCRequest) => void, link: Link) {
-    this.#enqueue = enqueue
-    this.#link = link
+    this._enqueue = enqueue
+    this._link = link
   }
 
   sendMessage(message: RpcMessage): boolean {
-    if ('id' in message) this.#enqueue(message as JSONRPCRequest)
-    else void this.#link.transport.send(message)
+    if ('id' in message) this._enqueue(message as JSONRPCRequest)
+    else void this._link.transport.send(message)
     return true
   }
 
@@ -193,50 +193,50 @@ interface DescribedStream {
 
 /** A request that came over a link. */
 export class ExchangeCall implements EngineCall {
-  readonly #exchange: Exchange
+  private readonly _exchange: Exchange
 
   constructor(exchange: Exchange) {
-    this.#exchange = exchange
+    this._exchange = exchange
   }
 
   get link(): Link {
-    return this.#exchange.link
+    return this._exchange.link
   }
 
   get signal(): AbortSignal {
-    return this.#exchange.signal
+    return this._exchange.signal
   }
 
   get cancelled(): boolean {
-    return this.#exchange.cancelled
+    return this._exchange.cancelled
   }
 
   get sessionId(): string | undefined {
-    return (this.#exchange.link.transport as { sessionId?: string | undefined }).sessionId
+    return (this._exchange.link.transport as { sessionId?: string | undefined }).sessionId
   }
 
   get authInfo(): AuthInfo | undefined {
-    return this.#stream?.authInfo
+    return this._stream?.authInfo
   }
 
   get requestInfo(): RequestInfo | undefined {
-    return this.#stream?.requestInfo
+    return this._stream?.requestInfo
   }
 
   get closeSSEStream(): (() => void) | undefined {
-    return this.#stream?.closeSSEStream
+    return this._stream?.closeSSEStream
   }
 
   get closeStandaloneSSEStream(): (() => void) | undefined {
-    return this.#stream?.closeStandaloneSSEStream
+    return this._stream?.closeStandaloneSSEStream
   }
 
   end(): void {
-    this.#exchange.cancel('The response waits in the queue of a task')
+    this._exchange.cancel('The response waits in the queue of a task')
   }
 
-  get #stream(): DescribedStream | undefined {
-    return this.#exchange.stream as DescribedStream | undefined
+  private get _stream(): DescribedStream | undefined {
+    return this._exchange.stream as DescribedStream | undefined
   }
 }
 

@@ -166,14 +166,15 @@ export abstract class Protocol<
   private readonly _notificationHandlers: Map<string, (notification: JSONRPCNotification) => Promise<void>> = new Map()
   private readonly _taskStore: TaskStore | undefined
   private readonly _taskMessageQueue: TaskMessageQueue | undefined
-  readonly #engine: Engine
-  readonly #extraHost: ExtraHost
-  readonly #debounced = new Set<string>()
+  private readonly _tenonEngine: Engine
+  /** Set by `connect`, from the object that it is called on: a program may have wrapped this one. */
+  private _tenonExtraHost: ExtraHost | undefined
+  private readonly _tenonDebounced = new Set<string>()
   /** Progress callbacks of requests that became tasks, by progress token, and the tokens by task. */
-  readonly #taskProgress = new Map<unknown, ProgressCallback>()
-  readonly #taskTokens = new Map<string, number>()
+  private readonly _tenonTaskProgress = new Map<unknown, ProgressCallback>()
+  private readonly _tenonTaskTokens = new Map<string, number>()
   /** Requests that wait in the queue of a task, and what rejects them. */
-  readonly #queued = new Map<RequestId, (error: unknown) => void>()
+  private readonly _tenonQueued = new Map<RequestId, (error: unknown) => void>()
 
   /** Called when the connection has closed, also by `close`. */
   onclose?: () => void
@@ -192,15 +193,9 @@ export abstract class Protocol<
     this._options = options
     this._taskStore = options?.taskStore
     this._taskMessageQueue = options?.taskMessageQueue
-    this.#engine = engine
-    this.#extraHost = {
-      request: (request, schema, requestOptions) => this.request(request as SendRequestT, schema, requestOptions),
-      notification: (notification, notifyOptions) =>
-        this.notification(notification as SendNotificationT, notifyOptions),
-      taskStoreFor: (request, sessionId) => this.#taskStoreFor(request, sessionId),
-    }
-    this._setHandler('ping', () => ({}) as SendResultT)
-    if (this._taskStore) this.#setTaskHandlers(this._taskStore)
+    this._tenonEngine = engine
+    this._tenonSetHandler('ping', () => ({}) as SendResultT)
+    if (this._taskStore) this._tenonSetTaskHandlers(this._taskStore)
   }
 
   /** Starts a transport and receives its messages. The transport belongs to this object from now on. */
@@ -211,14 +206,23 @@ export abstract class Protocol<
       )
     }
     this._transport = transport
-    await this.#engine.connect(transport, {
-      request: (request, call) => this.#serve(request, call),
-      notification: (notification) => this.#notified(notification),
+    this._tenonExtraHost = this._tenonCreateExtraHost()
+    await this._tenonEngine.connect(transport, {
+      request: (request, call) => this._tenonServe(request, call),
+      notification: (notification) => this._tenonNotified(notification),
       closed: () => {
-        if (this._transport === transport) this.#closed()
+        if (this._transport === transport) this._tenonClosed()
       },
       error: (error) => this.onerror?.(error),
     })
+  }
+
+  private _tenonCreateExtraHost(): ExtraHost {
+    return {
+      request: (request, schema, options) => this.request(request as SendRequestT, schema, options),
+      notification: (notification, options) => this.notification(notification as SendNotificationT, options),
+      taskStoreFor: (request, sessionId) => this._tenonTaskStoreFor(request, sessionId),
+    }
   }
 
   /** The connected transport. */
@@ -228,7 +232,7 @@ export abstract class Protocol<
 
   /** Closes the connection. */
   async close(): Promise<void> {
-    if (this._transport) await this.#engine.close()
+    if (this._transport) await this._tenonEngine.close()
   }
 
   /** Throws if the other side did not declare the capability that a request needs. */
@@ -252,10 +256,10 @@ export abstract class Protocol<
     resultSchema: T,
     options?: RequestOptions,
   ): Promise<SchemaOutput<T>> {
-    return this.#request(request, resultSchema, options) as Promise<SchemaOutput<T>>
+    return this._request(request, resultSchema, options) as Promise<SchemaOutput<T>>
   }
 
-  async #request(
+  private async _request(
     request: SendRequestT,
     resultSchema: AnySchema | undefined,
     options: RequestOptions | undefined,
@@ -267,14 +271,18 @@ export abstract class Protocol<
     }
     options?.signal?.throwIfAborted()
     const params = withTask(request.params, options)
-    const result = await this.#send(request.method, params, options)
-    if (resultSchema === undefined || (this.#engine.checksResults && isProtocolSchema(resultSchema))) return result
+    const result = await this._tenonSend(request.method, params, options)
+    if (resultSchema === undefined || (this._tenonEngine.checksResults && isProtocolSchema(resultSchema))) return result
     const parsed = safeParse(resultSchema, result)
     if (!parsed.success) throw parsed.error
     return parsed.data
   }
 
-  async #send(method: string, params: object | undefined, options: RequestOptions = {}): Promise<ResultObject> {
+  private async _tenonSend(
+    method: string,
+    params: object | undefined,
+    options: RequestOptions = {},
+  ): Promise<ResultObject> {
     const { onprogress, relatedTask } = options
     let token: number | undefined
     const engineOptions: EngineRequestOptions = {
@@ -289,14 +297,14 @@ export abstract class Protocol<
       ...transportOptionsOf(options),
     }
     const result = relatedTask
-      ? await this.#sendInTask(method, params, engineOptions, relatedTask.taskId)
-      : await this.#engine.request(method, params, engineOptions)
-    if (onprogress && token !== undefined) this.#keepProgress(result, token, onprogress)
+      ? await this._tenonSendInTask(method, params, engineOptions, relatedTask.taskId)
+      : await this._tenonEngine.request(method, params, engineOptions)
+    if (onprogress && token !== undefined) this._tenonKeepProgress(result, token, onprogress)
     return result
   }
 
   /** Puts a request into the queue of its task. It is sent when the other side asks for the result of the task. */
-  #sendInTask(
+  private _tenonSendInTask(
     method: string,
     params: object | undefined,
     options: EngineRequestOptions,
@@ -304,19 +312,19 @@ export abstract class Protocol<
   ): Promise<ResultObject> {
     return new Promise((resolve, reject) => {
       const enqueue = (message: JSONRPCRequest) => {
-        this.#queued.set(message.id, reject)
+        this._tenonQueued.set(message.id, reject)
         this._enqueueTaskMessage(taskId, { type: 'request', message, timestamp: Date.now() }).catch(reject)
       }
-      this.#engine.request(method, params, { ...options, enqueue }).then(resolve, reject)
+      this._tenonEngine.request(method, params, { ...options, enqueue }).then(resolve, reject)
     })
   }
 
   /** Progress of a task continues after the response that created it. */
-  #keepProgress({ task }: ResultObject, token: number, onprogress: ProgressCallback): void {
+  private _tenonKeepProgress({ task }: ResultObject, token: number, onprogress: ProgressCallback): void {
     const { taskId } = (task ?? {}) as Partial<Task>
     if (typeof taskId !== 'string') return
-    this.#taskTokens.set(taskId, token)
-    this.#taskProgress.set(token, onprogress)
+    this._tenonTaskTokens.set(taskId, token)
+    this._tenonTaskProgress.set(token, onprogress)
   }
 
   /** Sends a request as a task, and yields its status until it ends with a result or an error. */
@@ -335,7 +343,7 @@ export abstract class Protocol<
       const { task } = created as Partial<CreateTaskResult>
       if (!task) throw new McpError(ErrorCode.InternalError, 'Task creation did not return a task')
       yield { type: 'taskCreated', task }
-      yield* this.#followTask<Output>(task.taskId, resultSchema, options)
+      yield* this._tenonFollowTask<Output>(task.taskId, resultSchema, options)
     } catch (error) {
       yield {
         type: 'error',
@@ -344,7 +352,7 @@ export abstract class Protocol<
     }
   }
 
-  async *#followTask<Output extends Result>(
+  private async *_tenonFollowTask<Output extends Result>(
     taskId: string,
     resultSchema: AnySchema,
     options: RequestOptions,
@@ -367,7 +375,7 @@ export abstract class Protocol<
 
   /** Returns the status of a task. */
   protected async getTask(params: GetTaskRequest['params'], options?: RequestOptions): Promise<GetTaskResult> {
-    return this.#taskRequest('tasks/get', params, options)
+    return this._tenonTaskRequest('tasks/get', params, options)
   }
 
   /** Returns the result of a task, when it has ended. */
@@ -381,15 +389,19 @@ export abstract class Protocol<
 
   /** Returns a page of tasks. */
   protected async listTasks(params?: { cursor?: string }, options?: RequestOptions): Promise<ListTasksResult> {
-    return this.#taskRequest('tasks/list', params, options)
+    return this._tenonTaskRequest('tasks/list', params, options)
   }
 
   /** Cancels a task. */
   protected async cancelTask(params: { taskId: string }, options?: RequestOptions): Promise<CancelTaskResult> {
-    return this.#taskRequest('tasks/cancel', params, options)
+    return this._tenonTaskRequest('tasks/cancel', params, options)
   }
 
-  #taskRequest<R>(method: string, params: object | undefined, options: RequestOptions | undefined): Promise<R> {
+  private _tenonTaskRequest<R>(
+    method: string,
+    params: object | undefined,
+    options: RequestOptions | undefined,
+  ): Promise<R> {
     const request = { method, params } as unknown as SendRequestT
     return this.request(request, uncheckedResult, options) as Promise<R>
   }
@@ -403,21 +415,23 @@ export abstract class Protocol<
     if (taskId) {
       const message = { jsonrpc: '2.0' as const, method, params: withRelatedTask(params, options!.relatedTask!) }
       await this._enqueueTaskMessage(taskId, { type: 'notification', message, timestamp: Date.now() })
-    } else if (this.#canDebounce(notification, options)) this.#notifySoon(method, options)
-    else await this.#engine.notify(method, params, options as EngineNotifyOptions | undefined)
+    } else if (this._tenonCanDebounce(notification, options)) this._tenonNotifySoon(method, options)
+    else await this._tenonEngine.notify(method, params, options as EngineNotifyOptions | undefined)
   }
 
-  #canDebounce({ method, params }: Notification, options: NotificationOptions | undefined): boolean {
+  private _tenonCanDebounce({ method, params }: Notification, options: NotificationOptions | undefined): boolean {
     const methods = this._options?.debouncedNotificationMethods
     return methods?.includes(method) === true && !params && options?.relatedRequestId === undefined
   }
 
-  #notifySoon(method: string, options: NotificationOptions | undefined): void {
-    if (this.#debounced.has(method)) return
-    this.#debounced.add(method)
+  private _tenonNotifySoon(method: string, options: NotificationOptions | undefined): void {
+    if (this._tenonDebounced.has(method)) return
+    this._tenonDebounced.add(method)
     queueMicrotask(() => {
-      if (!this.#debounced.delete(method) || !this._transport) return
-      this.#engine.notify(method, undefined, options as EngineNotifyOptions).catch((error) => this.onerror?.(error))
+      if (!this._tenonDebounced.delete(method) || !this._transport) return
+      this._tenonEngine
+        .notify(method, undefined, options as EngineNotifyOptions)
+        .catch((error) => this.onerror?.(error))
     })
   }
 
@@ -431,14 +445,14 @@ export abstract class Protocol<
   ): void {
     const method = methodOf(requestSchema)
     this.assertRequestHandlerCapability(method)
-    const isChecked = this.#engine.checksParams && isProtocolSchema(requestSchema)
-    this.#engine.setChecked?.(method, isChecked)
-    if (isChecked) this._setHandler(method, handler as never)
-    else this.#setCheckedHandler(method, requestSchema, handler as never)
+    const isChecked = this._tenonEngine.checksParams && isProtocolSchema(requestSchema)
+    this._tenonEngine.setChecked?.(method, isChecked)
+    if (isChecked) this._tenonSetHandler(method, handler as never)
+    else this._tenonSetCheckedHandler(method, requestSchema, handler as never)
   }
 
   /** @internal Sets the handler of a method whose params need no check here. */
-  _setHandler(
+  _tenonSetHandler(
     method: string,
     handler: (
       request: Request,
@@ -450,7 +464,12 @@ export abstract class Protocol<
     )
   }
 
-  #setCheckedHandler(
+  /** @internal The handler of a method. Programs also change the map directly. */
+  _tenonHandlerOf(method: string): unknown {
+    return this._requestHandlers.get(method)
+  }
+
+  private _tenonSetCheckedHandler(
     method: string,
     schema: AnyObjectSchema,
     handler: (
@@ -489,7 +508,7 @@ export abstract class Protocol<
   }
 
   /** @internal Sets the handler of a notification whose params need no check here. */
-  _setNotificationHandler(method: string, handler: () => void): void {
+  _tenonSetNotificationHandler(method: string, handler: () => void): void {
     this._notificationHandlers.set(method, async () => handler())
   }
 
@@ -498,27 +517,27 @@ export abstract class Protocol<
     this._notificationHandlers.delete(method)
   }
 
-  #serve(request: JSONRPCRequest, call: EngineCall): Promise<ResultObject> {
+  private _tenonServe(request: JSONRPCRequest, call: EngineCall): Promise<ResultObject> {
     const taskId = relatedTaskIdOf(request)
-    if (taskId !== undefined && this._taskMessageQueue) return this.#serveInTask(request, call, taskId)
-    return this.#handle(request, call)
+    if (taskId !== undefined && this._taskMessageQueue) return this._tenonServeInTask(request, call, taskId)
+    return this._tenonHandle(request, call)
   }
 
-  #handle(request: JSONRPCRequest, call: EngineCall): Promise<SendResultT> {
+  private _tenonHandle(request: JSONRPCRequest, call: EngineCall): Promise<SendResultT> {
     const handler = this._requestHandlers.get(request.method) ?? this.fallbackRequestHandler
     if (handler === undefined) throw methodNotFound()
     if (request.params?.task !== undefined) this.assertTaskHandlerCapability(request.method)
-    const extra = createExtra(this.#extraHost, request, call)
+    const extra = createExtra(this._tenonExtraHost!, request, call)
     return handler(request, extra as RequestHandlerExtra<SendRequestT, SendNotificationT>)
   }
 
   /** The response to a request of a task goes into the queue of the task. */
-  async #serveInTask(request: JSONRPCRequest, call: EngineCall, taskId: string): Promise<ResultObject> {
+  private async _tenonServeInTask(request: JSONRPCRequest, call: EngineCall, taskId: string): Promise<ResultObject> {
     const { id } = request
-    if (call.sessionId !== undefined) await this.#requireTask(taskId, call.sessionId)
+    if (call.sessionId !== undefined) await this._tenonRequireTask(taskId, call.sessionId)
     let queued: QueuedMessage
     try {
-      const message = { jsonrpc: '2.0', id, result: await this.#handle(request, call) } as JSONRPCResultResponse
+      const message = { jsonrpc: '2.0', id, result: await this._tenonHandle(request, call) } as JSONRPCResultResponse
       queued = { type: 'response', message, timestamp: Date.now() }
     } catch (error) {
       const message: JSONRPCErrorResponse = { jsonrpc: '2.0', id, error: toErrorBody(error) }
@@ -534,53 +553,53 @@ export abstract class Protocol<
   }
 
   /** A session can name the tasks of another, which it must not reach. */
-  async #requireTask(taskId: string, sessionId: string): Promise<void> {
+  private async _tenonRequireTask(taskId: string, sessionId: string): Promise<void> {
     if (!this._taskStore || (await this._taskStore.getTask(taskId, sessionId))) return
     throw new McpError(ErrorCode.InvalidParams, `Task not found: ${taskId}`)
   }
 
-  #notified(notification: JSONRPCNotification): void {
+  private _tenonNotified(notification: JSONRPCNotification): void {
     const { method } = notification
     const handler = this._notificationHandlers.get(method) ?? this.fallbackNotificationHandler
     const isOurs = method === 'notifications/progress' || method === 'notifications/tasks/status'
     if (!handler && !isOurs) return
     Promise.resolve()
       .then(() => {
-        if (method === 'notifications/progress') this.#progressed(notification)
-        else if (isOurs) this.#taskChanged(notification)
+        if (method === 'notifications/progress') this._tenonProgressed(notification)
+        else if (isOurs) this._tenonTaskChanged(notification)
         return handler?.(notification)
       })
       .catch((error) => this.onerror?.(new Error(`Uncaught error in notification handler: ${error}`)))
   }
 
   /** The progress of requests that wait is handled by the engine. */
-  #progressed({ params = {} }: JSONRPCNotification): void {
+  private _tenonProgressed({ params = {} }: JSONRPCNotification): void {
     const { progressToken, ...progress } = params
     if (typeof progress.progress !== 'number') throw new TypeError('params.progress must be a number')
-    this.#taskProgress.get(progressToken)?.(progress as unknown as Progress)
+    this._tenonTaskProgress.get(progressToken)?.(progress as unknown as Progress)
   }
 
-  #taskChanged({ params = {} }: JSONRPCNotification): void {
+  private _tenonTaskChanged({ params = {} }: JSONRPCNotification): void {
     const { taskId, status } = params as Partial<Task>
-    if (taskId !== undefined && status !== undefined && isTerminal(status)) this.#endProgress(taskId)
+    if (taskId !== undefined && status !== undefined && isTerminal(status)) this._tenonEndProgress(taskId)
   }
 
-  #closed(): void {
+  private _tenonClosed(): void {
     this._transport = undefined
-    this.#debounced.clear()
-    this.#taskProgress.clear()
-    this.#taskTokens.clear()
-    this.#queued.clear()
+    this._tenonDebounced.clear()
+    this._tenonTaskProgress.clear()
+    this._tenonTaskTokens.clear()
+    this._tenonQueued.clear()
     this.onclose?.()
   }
 
-  #setTaskHandlers(store: TaskStore): void {
-    const host = this.#taskHost(store)
+  private _tenonSetTaskHandlers(store: TaskStore): void {
+    const host = this._tenonTaskHost(store)
     const set = (
       method: string,
       handler: (params: { taskId: string; cursor?: string }, extra: never) => Promise<Result>,
     ) =>
-      this._setHandler(
+      this._tenonSetHandler(
         method,
         ({ params }, extra) => handler((params ?? {}) as never, extra as never) as Promise<SendResultT>,
       )
@@ -590,33 +609,33 @@ export abstract class Protocol<
     set('tasks/cancel', ({ taskId }, extra) => cancelTask(host, taskId, extra))
   }
 
-  #taskHost(store: TaskStore): TaskHost {
+  private _tenonTaskHost(store: TaskStore): TaskHost {
     return {
       store,
       queue: this._taskMessageQueue,
       pollInterval: this._options?.defaultTaskPollInterval,
-      deliver: (message, relatedRequestId) => this.#engine.send(message, { relatedRequestId }),
-      receive: (message) => this.#engine.receive(message),
+      deliver: (message, relatedRequestId) => this._tenonEngine.send(message, { relatedRequestId }),
+      receive: (message) => this._tenonEngine.receive(message),
       notify: (notification) => this.notification(notification as SendNotificationT),
-      dropped: (messages) => this.#dropped(messages),
-      ended: (taskId) => this.#endProgress(taskId),
+      dropped: (messages) => this._tenonDropped(messages),
+      ended: (taskId) => this._tenonEndProgress(taskId),
     }
   }
 
-  #taskStoreFor(request: JSONRPCRequest, sessionId: string | undefined): RequestTaskStore | undefined {
-    return this._taskStore && requestTaskStore(this.#taskHost(this._taskStore), request, sessionId)
+  private _tenonTaskStoreFor(request: JSONRPCRequest, sessionId: string | undefined): RequestTaskStore | undefined {
+    return this._taskStore && requestTaskStore(this._tenonTaskHost(this._taskStore), request, sessionId)
   }
 
-  #endProgress(taskId: string): void {
-    this.#taskProgress.delete(this.#taskTokens.get(taskId))
-    this.#taskTokens.delete(taskId)
+  private _tenonEndProgress(taskId: string): void {
+    this._tenonTaskProgress.delete(this._tenonTaskTokens.get(taskId))
+    this._tenonTaskTokens.delete(taskId)
   }
 
-  #dropped(messages: readonly QueuedMessage[]): void {
+  private _tenonDropped(messages: readonly QueuedMessage[]): void {
     for (const { type, message } of messages) {
       if (type !== 'request') continue
-      this.#queued.get(message.id)?.(new McpError(ErrorCode.InternalError, 'Task cancelled or completed'))
-      this.#queued.delete(message.id)
+      this._tenonQueued.get(message.id)?.(new McpError(ErrorCode.InternalError, 'Task cancelled or completed'))
+      this._tenonQueued.delete(message.id)
     }
   }
 

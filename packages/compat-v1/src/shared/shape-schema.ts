@@ -20,28 +20,40 @@ export class ShapeError extends Error {
  */
 export class ShapeSchema {
   readonly shape: ZodRawShapeCompat
-  readonly #validate: Validate
+  private readonly _validate: Validate
+  private readonly _fields: readonly (readonly [string, AnySchema])[]
 
   /** @throws Error if the fields are schemas of different versions of zod */
   constructor(shape: ZodRawShapeCompat) {
-    const schemas = Object.values(shape)
-    if (schemas.some(isZ4Schema) && !schemas.every(isZ4Schema)) {
+    this._fields = Object.entries(shape)
+    const isZ4 = ([, schema]: readonly [string, AnySchema]) => isZ4Schema(schema)
+    if (this._fields.some(isZ4) && !this._fields.every(isZ4)) {
       throw new Error('Mixed Zod versions detected in object shape.')
     }
     this.shape = shape
-    this.#validate = createValidator(shape as unknown as SchemaShape)
+    this._validate = createValidator(shape as unknown as SchemaShape)
+  }
+
+  /** Whether the shape still has the fields, in the same order, that it had when this object was created. */
+  isCurrent(): boolean {
+    const names = Object.keys(this.shape)
+    const isSame = (name: string, at: number) => {
+      const [known, schema] = this._fields[at]!
+      return name === known && this.shape[name] === schema
+    }
+    return names.length === this._fields.length && names.every(isSame)
   }
 
   /** Checks a value. */
   safeParse(value: unknown): ParseResult<Record<string, unknown>> {
-    const result = isRecord(value) ? this.#validate(value) : { issues: [notAnObject(value)] }
+    const result = isRecord(value) ? this._validate(value) : { issues: [notAnObject(value)] }
     if (result instanceof Promise) throw new Error('The schema has asynchronous parts. Use safeParseAsync instead.')
     return toParseResult(result)
   }
 
   /** Checks a value with fields that may be asynchronous. */
   async safeParseAsync(value: unknown): Promise<ParseResult<Record<string, unknown>>> {
-    return toParseResult(isRecord(value) ? await this.#validate(value) : { issues: [notAnObject(value)] })
+    return toParseResult(isRecord(value) ? await this._validate(value) : { issues: [notAnObject(value)] })
   }
 
   /** Checks a value. Throws a `ShapeError` if it does not fit. */

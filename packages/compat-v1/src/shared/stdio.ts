@@ -6,16 +6,16 @@ export const STDIO_DEFAULT_MAX_BUFFER_SIZE: number = 10 * 1024 * 1024
 
 /** Cuts a stream of bytes into messages, one per line. */
 export class ReadBuffer {
-  readonly #maxBytes: number
+  private readonly _tenonMaxBytes: number
   /** Chunks that were not read yet. They are joined when a line is complete, so that a long line is copied once. */
-  #chunks: Buffer[] = []
-  #bytes = 0
+  private _tenonChunks: Buffer[] = []
+  private _tenonBytes = 0
   /** How many of the chunks have no line break. */
-  #searched = 0
+  private _tenonSearched = 0
 
   /** @param options.maxBufferSize The most bytes to hold. Default: 10 MiB. */
   constructor(options?: { maxBufferSize?: number }) {
-    this.#maxBytes = options?.maxBufferSize ?? STDIO_DEFAULT_MAX_BUFFER_SIZE
+    this._tenonMaxBytes = options?.maxBufferSize ?? STDIO_DEFAULT_MAX_BUFFER_SIZE
   }
 
   /**
@@ -24,35 +24,36 @@ export class ReadBuffer {
    * @throws Error if the buffer would become too large. It is empty then.
    */
   append(chunk: Buffer): void {
-    if (this.#bytes + chunk.length > this.#maxBytes) {
+    if (this._tenonBytes + chunk.length > this._tenonMaxBytes) {
       this.clear()
-      throw new Error(`ReadBuffer exceeded maximum size of ${this.#maxBytes} bytes`)
+      throw new Error(`ReadBuffer exceeded maximum size of ${this._tenonMaxBytes} bytes`)
     }
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
+    this._tenonChunks.push(chunk)
+    this._tenonBytes += chunk.length
   }
 
   /** Takes the next message; null if there is no complete one. */
   readMessage(): JSONRPCMessage | null {
-    const line = this.#takeLine()
+    const line = this._tenonTakeLine()
     return line === undefined ? null : deserializeMessage(line)
   }
 
   /** Drops everything that was not read. */
   clear(): void {
-    this.#chunks = []
-    this.#bytes = this.#searched = 0
+    this._tenonChunks = []
+    this._tenonBytes = this._tenonSearched = 0
   }
 
-  #takeLine(): string | undefined {
-    while (this.#searched < this.#chunks.length && !this.#chunks[this.#searched]!.includes(NEWLINE)) this.#searched++
-    if (this.#searched === this.#chunks.length) return undefined
-    const head = this.#chunks.splice(0, this.#searched + 1)
+  private _tenonTakeLine(): string | undefined {
+    while (this._tenonSearched < this._tenonChunks.length && !this._tenonChunks[this._tenonSearched]!.includes(NEWLINE))
+      this._tenonSearched++
+    if (this._tenonSearched === this._tenonChunks.length) return undefined
+    const head = this._tenonChunks.splice(0, this._tenonSearched + 1)
     const bytes = head.length === 1 ? head[0]! : Buffer.concat(head)
     const end = bytes.indexOf(NEWLINE)
-    if (end + 1 < bytes.length) this.#chunks.unshift(bytes.subarray(end + 1))
-    this.#bytes -= end + 1
-    this.#searched = 0
+    if (end + 1 < bytes.length) this._tenonChunks.unshift(bytes.subarray(end + 1))
+    this._tenonBytes -= end + 1
+    this._tenonSearched = 0
     return bytes.toString('utf8', 0, end).replace(/\r$/, '')
   }
 }

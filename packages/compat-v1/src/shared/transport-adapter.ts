@@ -48,7 +48,7 @@ export class TransportAdapter implements LinkTransport {
     const { onmessage, onerror, onclose } = inner
     inner.onmessage = (message, extra) => {
       onmessage?.call(inner, message, extra)
-      this.onmessage?.(message, this.#streamOf(message, extra))
+      this.onmessage?.(message, this._streamOf(message, extra))
     }
     inner.onerror = (error) => {
       onerror?.call(inner, error)
@@ -83,7 +83,7 @@ export class TransportAdapter implements LinkTransport {
     return new RelatedStream(this, id, undefined)
   }
 
-  #streamOf(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): ReplyStream | undefined {
+  private _streamOf(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): ReplyStream | undefined {
     return isPlainObject(message) && 'method' in message && 'id' in message
       ? new RelatedStream(this, message.id, extra)
       : undefined
@@ -92,38 +92,38 @@ export class TransportAdapter implements LinkTransport {
 
 /** Sends what belongs to a request with its id, and keeps what the transport said about the request. */
 class RelatedStream implements ReplyStream {
-  readonly #adapter: TransportAdapter
-  readonly #id: RequestId
-  readonly #extra: MessageExtraInfo | undefined
+  private readonly _adapter: TransportAdapter
+  private readonly _id: RequestId
+  private readonly _extra: MessageExtraInfo | undefined
 
   constructor(adapter: TransportAdapter, id: RequestId, extra: MessageExtraInfo | undefined) {
-    this.#adapter = adapter
-    this.#id = id
-    this.#extra = extra
+    this._adapter = adapter
+    this._id = id
+    this._extra = extra
   }
 
   get authInfo(): AuthInfo | undefined {
-    return this.#extra?.authInfo
+    return this._extra?.authInfo
   }
 
   get requestInfo(): RequestInfo | undefined {
-    return this.#extra?.requestInfo
+    return this._extra?.requestInfo
   }
 
   get closeSSEStream(): (() => void) | undefined {
-    return this.#extra?.closeSSEStream
+    return this._extra?.closeSSEStream
   }
 
   get closeStandaloneSSEStream(): (() => void) | undefined {
-    return this.#extra?.closeStandaloneSSEStream
+    return this._extra?.closeStandaloneSSEStream
   }
 
   sendMessage(message: RpcMessage, isLast: boolean): boolean {
-    const { inner } = this.#adapter
+    const { inner } = this._adapter
     const sent = isLast
       ? inner.send(message as JSONRPCMessage)
-      : inner.send(message as JSONRPCMessage, { relatedRequestId: this.#id })
-    sent?.catch?.((error: unknown) => this.#adapter.onerror?.(error as Error))
+      : inner.send(message as JSONRPCMessage, { relatedRequestId: this._id })
+    sent?.catch?.((error: unknown) => this._adapter.onerror?.(error as Error))
     return true
   }
 

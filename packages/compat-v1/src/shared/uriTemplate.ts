@@ -14,32 +14,32 @@ export class UriTemplate {
     return /\{[^}\s]+\}/.test(str)
   }
 
-  readonly #template: string
-  readonly #parts: readonly Part[]
-  #steps: readonly Step[] | undefined
+  private readonly _tenonTemplate: string
+  private readonly _tenonParts: readonly Part[]
+  private _tenonSteps: readonly Step[] | undefined
 
   /** @throws Error if a brace is not closed, or the template is too long */
   constructor(template: string) {
     checkLength(template, 'Template')
-    this.#template = template
-    this.#parts = parse(template)
+    this._tenonTemplate = template
+    this._tenonParts = parse(template)
   }
 
   /** The names of the variables, in the order of the template. */
   get variableNames(): string[] {
-    return this.#parts.flatMap((part) => (typeof part === 'string' ? [] : part.names))
+    return this._tenonParts.flatMap((part) => (typeof part === 'string' ? [] : part.names))
   }
 
   /** The template as it was given. */
   toString(): string {
-    return this.#template
+    return this._tenonTemplate
   }
 
   /** Fills in the variables. Those without a value leave nothing behind. */
   expand(variables: Variables): string {
     let uri = ''
     let hasQuery = false
-    for (const part of this.#parts) {
+    for (const part of this._tenonParts) {
       if (typeof part === 'string') {
         uri += part
         continue
@@ -55,9 +55,9 @@ export class UriTemplate {
   /** The values of the variables in a URI, or null if it does not match. */
   match(uri: string): Variables | null {
     checkLength(uri, 'URI')
-    this.#steps ??= this.#parts.flatMap(toSteps)
-    const ends = findEnds(this.#steps, uri)
-    return ends && readVariables(this.#steps, ends, uri)
+    this._tenonSteps ??= this._tenonParts.flatMap(toSteps)
+    const ends = findEnds(this._tenonSteps, uri)
+    return ends && readVariables(this._tenonSteps, ends, uri)
   }
 }
 

@@ -17,14 +17,14 @@ export interface AjvInstance {
  * new Client({ name: 'app', version: '1.0.0' }, { jsonSchemaValidator: new AjvJsonSchemaValidator(ajv) })
  */
 export class AjvJsonSchemaValidator implements jsonSchemaValidator {
-  readonly #ajv: AjvInstance | undefined
+  private readonly _ajv: AjvInstance | undefined
 
   constructor(ajv?: AjvInstance) {
-    this.#ajv = ajv
+    this._ajv = ajv
   }
 
   getValidator<T>(schema: JsonSchemaType): JsonSchemaValidator<T> {
-    return this.#ajv ? compileWith(this.#ajv, schema) : compile(schema, describe)
+    return this._ajv ? compileWith(this._ajv, schema) : compile(schema, describe)
   }
 }
 

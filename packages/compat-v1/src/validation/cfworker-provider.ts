@@ -10,8 +10,8 @@ export type CfWorkerSchemaDraft = '4' | '7' | '2019-09' | '2020-12'
  * generating code.
  */
 export class CfWorkerJsonSchemaValidator implements jsonSchemaValidator {
-  readonly #shortcircuit: boolean
-  readonly #draft: CfWorkerSchemaDraft
+  private readonly _tenonShortcircuit: boolean
+  private readonly _tenonDraft: CfWorkerSchemaDraft
 
   /**
    * @param options.shortcircuit Reports the first issue only. Default: true.
@@ -19,14 +19,16 @@ export class CfWorkerJsonSchemaValidator implements jsonSchemaValidator {
    *   Default: 2020-12.
    */
   constructor(options?: { shortcircuit?: boolean | undefined; draft?: CfWorkerSchemaDraft | undefined }) {
-    this.#shortcircuit = options?.shortcircuit ?? true
-    this.#draft = options?.draft ?? '2020-12'
+    this._tenonShortcircuit = options?.shortcircuit ?? true
+    this._tenonDraft = options?.draft ?? '2020-12'
   }
 
   getValidator<T>(schema: JsonSchemaType): JsonSchemaValidator<T> {
-    const isOlder = this.#draft === '4' || this.#draft === '7'
+    const isOlder = this._tenonDraft === '4' || this._tenonDraft === '7'
     const dialect = isOlder ? { $schema: 'http://json-schema.org/draft-07/schema#' } : undefined
-    return compile({ ...dialect, ...schema }, (issues) => describe(this.#shortcircuit ? issues.slice(0, 1) : issues))
+    return compile({ ...dialect, ...schema }, (issues) =>
+      describe(this._tenonShortcircuit ? issues.slice(0, 1) : issues),
+    )
   }
 }
 

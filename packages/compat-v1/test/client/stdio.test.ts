@@ -50,7 +50,8 @@ describe('StdioClientTransport', () => {
     await transport.send({ jsonrpc: '2.0', id: 'a', method: 'ping' })
     await answered
     expect(received).toEqual([{ jsonrpc: '2.0', id: 'a', result: {} }])
-    expect(stderr).toContain('started')
+    // It has a pipe of its own, which may be read later.
+    await expect.poll(() => stderr).toContain('started')
     await transport.close()
   })
 

@@ -36,6 +36,19 @@ export function post(url: string, message: unknown, headers: Record<string, stri
   })
 }
 
+export const statelessMeta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** Calls the tool `echo` as a client of 2026-07-28 does. */
+export function callStateless(url: string, headers: Record<string, string> = {}, text = 'x'): Promise<Response> {
+  const params = { name: 'echo', arguments: { text }, _meta: statelessMeta }
+  const standard = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' }
+  return post(url, { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, { ...standard, ...headers })
+}
+
 /** The messages of an event stream that has ended. */
 export async function messagesOf(response: Response): Promise<Record<string, unknown>[]> {
   const text = await response.text()

@@ -2,19 +2,19 @@ import type { OAuthClientInformation, OAuthClientMetadata, OAuthTokens } from '.
 
 /** A provider for grants without a user, with everything in memory. */
 export abstract class UnattendedProvider {
-  #tokens: OAuthTokens | undefined
-  readonly #client: OAuthClientInformation
-  readonly #metadata: OAuthClientMetadata
-  readonly #flow: string
+  private _tokens: OAuthTokens | undefined
+  private readonly _tenonClient: OAuthClientInformation
+  private readonly _tenonMetadata: OAuthClientMetadata
+  private readonly _tenonFlow: string
 
   constructor(
     client: OAuthClientInformation,
     metadata: Omit<OAuthClientMetadata, 'redirect_uris'>,
     flow = 'client_credentials',
   ) {
-    this.#client = client
-    this.#metadata = { redirect_uris: [], ...metadata }
-    this.#flow = flow
+    this._tenonClient = client
+    this._tenonMetadata = { redirect_uris: [], ...metadata }
+    this._tenonFlow = flow
   }
 
   get redirectUrl(): undefined {
@@ -22,29 +22,29 @@ export abstract class UnattendedProvider {
   }
 
   get clientMetadata(): OAuthClientMetadata {
-    return this.#metadata
+    return this._tenonMetadata
   }
 
   clientInformation(): OAuthClientInformation {
-    return this.#client
+    return this._tenonClient
   }
 
   tokens(): OAuthTokens | undefined {
-    return this.#tokens
+    return this._tokens
   }
 
   saveTokens(tokens: OAuthTokens): void {
-    this.#tokens = tokens
+    this._tokens = tokens
   }
 
   redirectToAuthorization(): void {
-    throw new Error(`redirectToAuthorization is not used for ${this.#flow} flow`)
+    throw new Error(`redirectToAuthorization is not used for ${this._tenonFlow} flow`)
   }
 
   saveCodeVerifier(): void {}
 
   codeVerifier(): string {
-    throw new Error(`codeVerifier is not used for ${this.#flow} flow`)
+    throw new Error(`codeVerifier is not used for ${this._tenonFlow} flow`)
   }
 }
 

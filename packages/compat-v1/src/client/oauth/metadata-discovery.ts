@@ -29,10 +29,10 @@ export interface MetadataRequest {
 
 /** Fetches the metadata of protected resources and authorization servers from their well-known URLs. */
 export class MetadataDiscovery {
-  readonly #rules: DiscoveryRules
+  private readonly _rules: DiscoveryRules
 
   constructor(rules: DiscoveryRules) {
-    this.#rules = rules
+    this._rules = rules
   }
 
   /** RFC 9728. Throws if there is none. */
@@ -43,8 +43,8 @@ export class MetadataDiscovery {
   ): Promise<OAuthProtectedResourceMetadata> {
     const headers = versionHeader(request)
     const response = metadataUrl
-      ? await this.#fetch(new URL(metadataUrl), headers, request)
-      : await this.#fetchAbout(new URL(serverUrl), 'oauth-protected-resource', request)
+      ? await this._fetch(new URL(metadataUrl), headers, request)
+      : await this._fetchAbout(new URL(serverUrl), 'oauth-protected-resource', request)
     if (response?.ok) return OAuthProtectedResourceMetadataSchema.parse(await response.json())
     await discardBody(response)
     throw new Error(
@@ -56,7 +56,7 @@ export class MetadataDiscovery {
 
   /** RFC 8414, with a fallback to the root of the origin. Undefined if there is none. */
   async oauthMetadata(serverUrl: string | URL, request: MetadataRequest): Promise<OAuthMetadata | undefined> {
-    const response = await this.#fetchAbout(new URL(serverUrl), 'oauth-authorization-server', request)
+    const response = await this._fetchAbout(new URL(serverUrl), 'oauth-authorization-server', request)
     if (response?.ok) return OAuthMetadataSchema.parse(await response.json())
     await discardBody(response)
     if (!response || response.status === 404) return undefined
@@ -70,10 +70,10 @@ export class MetadataDiscovery {
   ): Promise<AuthorizationServerMetadata | undefined> {
     const headers = { ...versionHeader(request), Accept: 'application/json' }
     for (const { url, type } of buildDiscoveryUrls(serverUrl)) {
-      const response = await this.#fetch(url, headers, request)
-      if (response?.ok) return this.#rules.parseServerMetadata(type, await response.json())
+      const response = await this._fetch(url, headers, request)
+      if (response?.ok) return this._rules.parseServerMetadata(type, await response.json())
       await discardBody(response)
-      if (response && !this.#rules.isMissing(response.status)) {
+      if (response && !this._rules.isMissing(response.status)) {
         const name = type === 'oauth' ? 'OAuth' : 'OpenID provider'
         throw new Error(`HTTP ${response.status} trying to load ${name} metadata from ${url}`)
       }
@@ -82,33 +82,33 @@ export class MetadataDiscovery {
   }
 
   /** Fetches a document about exactly this URL, else the one about its origin. */
-  async #fetchAbout(about: URL, name: string, request: MetadataRequest): Promise<Response | undefined> {
+  private async _fetchAbout(about: URL, name: string, request: MetadataRequest): Promise<Response | undefined> {
     const headers = versionHeader(request)
-    const response = await this.#fetch(wellKnownUrl(name, about), headers, request)
-    const isMissing = !response || (!response.ok && this.#rules.isMissing(response.status))
+    const response = await this._fetch(wellKnownUrl(name, about), headers, request)
+    const isMissing = !response || (!response.ok && this._rules.isMissing(response.status))
     if (!isMissing || about.pathname === '/') return response
     await discardBody(response)
-    return this.#fetch(new URL(`/.well-known/${name}`, about), headers, request)
+    return this._fetch(new URL(`/.well-known/${name}`, about), headers, request)
   }
 
   /**
    * Fetches a document. If the browser blocks the request, it is sent again without headers, which needs no preflight. Undefined
    * if that is blocked too.
    */
-  async #fetch(
+  private async _fetch(
     url: URL,
     headers: Record<string, string>,
     { fetchFn = fetch }: MetadataRequest,
   ): Promise<Response | undefined> {
     const get = fetchWithinOrigin(fetchFn)
-    return (await this.#unlessBlocked(() => get(url, { headers }))) ?? this.#unlessBlocked(() => get(url, {}))
+    return (await this._unlessBlocked(() => get(url, { headers }))) ?? this._unlessBlocked(() => get(url, {}))
   }
 
-  async #unlessBlocked(request: () => Promise<Response>): Promise<Response | undefined> {
+  private async _unlessBlocked(request: () => Promise<Response>): Promise<Response | undefined> {
     try {
       return await request()
     } catch (error) {
-      if (error instanceof TypeError && this.#rules.isCorsPossible()) return undefined
+      if (error instanceof TypeError && this._rules.isCorsPossible()) return undefined
       throw error
     }
   }

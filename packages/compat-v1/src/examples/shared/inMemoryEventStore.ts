@@ -4,17 +4,17 @@ import type { JSONRPCMessage } from '../../types.ts'
 
 /** Stores the events of streams in memory, without a limit. */
 export class InMemoryEventStore implements EventStore {
-  readonly #events = new Map<string, { streamId: string; message: JSONRPCMessage }>()
-  #last = 0
+  private readonly _tenonEvents = new Map<string, { streamId: string; message: JSONRPCMessage }>()
+  private _tenonLast = 0
 
   async storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
-    const eventId = `${streamId}_${++this.#last}`
-    this.#events.set(eventId, { streamId, message })
+    const eventId = `${streamId}_${++this._tenonLast}`
+    this._tenonEvents.set(eventId, { streamId, message })
     return eventId
   }
 
   async getStreamIdForEventId(eventId: string): Promise<string | undefined> {
-    return this.#events.get(eventId)?.streamId
+    return this._tenonEvents.get(eventId)?.streamId
   }
 
   /** Events are stored in the order in which they were sent. */
@@ -22,11 +22,11 @@ export class InMemoryEventStore implements EventStore {
     lastEventId: string,
     { send }: { send: (eventId: string, message: JSONRPCMessage) => Promise<void> },
   ): Promise<string> {
-    const streamId = this.#events.get(lastEventId)?.streamId
+    const streamId = this._tenonEvents.get(lastEventId)?.streamId
     if (streamId === undefined) return ''
-    const eventIds = [...this.#events.keys()]
+    const eventIds = [...this._tenonEvents.keys()]
     for (const eventId of eventIds.slice(eventIds.indexOf(lastEventId) + 1)) {
-      const event = this.#events.get(eventId)!
+      const event = this._tenonEvents.get(eventId)!
       if (event.streamId === streamId) await send(eventId, event.message)
     }
     return streamId

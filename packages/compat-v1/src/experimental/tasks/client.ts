@@ -25,8 +25,8 @@ interface ClientMembers {
   getTaskResult(params: { taskId: string }, schema?: AnySchema, options?: RequestOptions): Promise<unknown>
   listTasks(params?: { cursor: string }, options?: RequestOptions): Promise<ListTasksResult>
   cancelTask(params: { taskId: string }, options?: RequestOptions): Promise<CancelTaskResult>
-  isToolTask(name: string): boolean
-  toolOutputProblem(name: string, result: CallToolResult): McpError | undefined
+  _tenonIsToolTask(name: string): boolean
+  _tenonToolOutputProblem(name: string, result: CallToolResult): McpError | undefined
 }
 
 /** Calls that run as tasks, and the tasks of the server: `client.experimental.tasks`. */
@@ -50,12 +50,12 @@ export class ExperimentalClientTasks<
     resultSchema: T = CallToolResultSchema as T,
     options?: RequestOptions,
   ): AsyncGenerator<ResponseMessage<SchemaOutput<T> & Result>, void, void> {
-    const client = this.#members
-    const task = options?.task ?? (client.isToolTask(params.name) ? {} : undefined)
+    const client = this._tenonMembers
+    const task = options?.task ?? (client._tenonIsToolTask(params.name) ? {} : undefined)
     const sent = task ? { ...options, task } : options
     for await (const message of client.requestStream({ method: 'tools/call', params }, resultSchema, sent)) {
       const problem =
-        message.type === 'result' && client.toolOutputProblem(params.name, message.result as CallToolResult)
+        message.type === 'result' && client._tenonToolOutputProblem(params.name, message.result as CallToolResult)
       if (problem) {
         yield { type: 'error', error: problem }
         return
@@ -66,7 +66,7 @@ export class ExperimentalClientTasks<
 
   /** Returns the status of a task. */
   async getTask(taskId: string, options?: RequestOptions): Promise<GetTaskResult> {
-    return this.#members.getTask({ taskId }, options)
+    return this._tenonMembers.getTask({ taskId }, options)
   }
 
   /** Returns the result of a task, when it has ended. */
@@ -75,17 +75,17 @@ export class ExperimentalClientTasks<
     resultSchema?: T,
     options?: RequestOptions,
   ): Promise<SchemaOutput<T>> {
-    return this.#members.getTaskResult({ taskId }, resultSchema, options) as Promise<SchemaOutput<T>>
+    return this._tenonMembers.getTaskResult({ taskId }, resultSchema, options) as Promise<SchemaOutput<T>>
   }
 
   /** Returns a page of tasks. */
   async listTasks(cursor?: string, options?: RequestOptions): Promise<ListTasksResult> {
-    return this.#members.listTasks(cursor ? { cursor } : undefined, options)
+    return this._tenonMembers.listTasks(cursor ? { cursor } : undefined, options)
   }
 
   /** Cancels a task. */
   async cancelTask(taskId: string, options?: RequestOptions): Promise<CancelTaskResult> {
-    return this.#members.cancelTask({ taskId }, options)
+    return this._tenonMembers.cancelTask({ taskId }, options)
   }
 
   /** Sends a request, and yields the status of its task until it ends with a result or an error. */
@@ -94,14 +94,14 @@ export class ExperimentalClientTasks<
     resultSchema: T,
     options?: RequestOptions,
   ): AsyncGenerator<ResponseMessage<SchemaOutput<T> & Result>, void, void> {
-    return this.#members.requestStream(request, resultSchema, options) as AsyncGenerator<
+    return this._tenonMembers.requestStream(request, resultSchema, options) as AsyncGenerator<
       ResponseMessage<SchemaOutput<T> & Result>,
       void,
       void
     >
   }
 
-  get #members(): ClientMembers {
+  private get _tenonMembers(): ClientMembers {
     return this._client as unknown as ClientMembers
   }
 }

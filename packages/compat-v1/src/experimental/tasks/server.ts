@@ -46,7 +46,7 @@ export class ExperimentalServerTasks<
     resultSchema: T,
     options?: RequestOptions,
   ): AsyncGenerator<ResponseMessage<SchemaOutput<T> & Result>, void, void> {
-    return this.#methods.requestStream(request, resultSchema, options)
+    return this._tenonMethods.requestStream(request, resultSchema, options)
   }
 
   /** Requests a completion from the model of the client, as a task. */
@@ -55,7 +55,7 @@ export class ExperimentalServerTasks<
     options?: RequestOptions,
   ): AsyncGenerator<ResponseMessage<CreateMessageResult>, void, void> {
     checkSampling(params, this._server.getClientCapabilities())
-    return this.#methods.requestStream({ method: 'sampling/createMessage', params }, uncheckedResult, options)
+    return this._tenonMethods.requestStream({ method: 'sampling/createMessage', params }, uncheckedResult, options)
   }
 
   /** Asks the user to fill in a form or to open a URL, as a task. */
@@ -68,12 +68,12 @@ export class ExperimentalServerTasks<
       throw new Error(`Client does not support ${mode} elicitation.`)
     }
     const request = { method: 'elicitation/create', params: params.mode ? params : { ...params, mode } }
-    return this.#methods.requestStream(request, uncheckedResult, options)
+    return this._tenonMethods.requestStream(request, uncheckedResult, options)
   }
 
   /** Returns the status of a task. */
   async getTask(taskId: string, options?: RequestOptions): Promise<GetTaskResult> {
-    return this.#methods.getTask({ taskId }, options)
+    return this._tenonMethods.getTask({ taskId }, options)
   }
 
   /** Returns the result of a task, when it has ended. */
@@ -82,20 +82,22 @@ export class ExperimentalServerTasks<
     resultSchema?: T,
     options?: RequestOptions,
   ): Promise<SchemaOutput<T>> {
-    return this.#methods.getTaskResult({ taskId }, resultSchema ?? uncheckedResult, options) as Promise<SchemaOutput<T>>
+    return this._tenonMethods.getTaskResult({ taskId }, resultSchema ?? uncheckedResult, options) as Promise<
+      SchemaOutput<T>
+    >
   }
 
   /** Returns a page of tasks. */
   async listTasks(cursor?: string, options?: RequestOptions): Promise<ListTasksResult> {
-    return this.#methods.listTasks(cursor ? { cursor } : undefined, options)
+    return this._tenonMethods.listTasks(cursor ? { cursor } : undefined, options)
   }
 
   /** Cancels a task. */
   async cancelTask(taskId: string, options?: RequestOptions): Promise<CancelTaskResult> {
-    return this.#methods.cancelTask({ taskId }, options)
+    return this._tenonMethods.cancelTask({ taskId }, options)
   }
 
-  get #methods(): TaskMethods {
+  private get _tenonMethods(): TaskMethods {
     return this._server as unknown as TaskMethods
   }
 }

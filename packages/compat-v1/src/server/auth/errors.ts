@@ -111,15 +111,15 @@ export class InvalidTargetError extends OAuthError {
 
 /** An error with a code that is not in this file. */
 export class CustomOAuthError extends OAuthError {
-  readonly #code: string
+  private readonly _tenonCode: string
 
   constructor(customErrorCode: string, message: string, errorUri?: string) {
     super(message, errorUri)
-    this.#code = customErrorCode
+    this._tenonCode = customErrorCode
   }
 
   override get errorCode(): string {
-    return this.#code
+    return this._tenonCode
   }
 }
 

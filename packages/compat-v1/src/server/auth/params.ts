@@ -2,15 +2,15 @@ import { InvalidRequestError } from './errors.ts'
 
 /** The parameters of a request, from its query or its form. */
 export class Params {
-  readonly #values: Readonly<Record<string, unknown>>
+  private readonly _values: Readonly<Record<string, unknown>>
 
   constructor(values: unknown) {
-    this.#values = typeof values === 'object' && values !== null ? (values as Record<string, unknown>) : {}
+    this._values = typeof values === 'object' && values !== null ? (values as Record<string, unknown>) : {}
   }
 
   /** Throws `InvalidRequestError` if the parameter is there, but not once. */
   optional(name: string): string | undefined {
-    const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined
+    const value = Object.hasOwn(this._values, name) ? this._values[name] : undefined
     if (value === undefined || typeof value === 'string') return value
     throw new InvalidRequestError(`${name} must be a string`)
   }

@@ -20,7 +20,7 @@ interface StoredTask {
 
 /** Keeps tasks in memory, for development and for servers with one process. Tasks end with the process. */
 export class InMemoryTaskStore implements TaskStore {
-  readonly #tasks = new Map<string, StoredTask>()
+  private readonly _tenonTasks = new Map<string, StoredTask>()
 
   async createTask(
     taskParams: CreateTaskOptions,
@@ -38,13 +38,13 @@ export class InMemoryTaskStore implements TaskStore {
       pollInterval: taskParams.pollInterval ?? 1_000,
     }
     const stored: StoredTask = { task, request, requestId }
-    this.#tasks.set(task.taskId, stored)
-    this.#expire(stored)
+    this._tenonTasks.set(task.taskId, stored)
+    this._tenonExpire(stored)
     return task
   }
 
   async getTask(taskId: string, _sessionId?: string): Promise<Task | null> {
-    const stored = this.#tasks.get(taskId)
+    const stored = this._tenonTasks.get(taskId)
     return stored ? { ...stored.task } : null
   }
 
@@ -54,18 +54,18 @@ export class InMemoryTaskStore implements TaskStore {
     result: Result,
     _sessionId?: string,
   ): Promise<void> {
-    const stored = this.#find(taskId)
+    const stored = this._tenonFind(taskId)
     if (isTerminal(stored.task.status)) {
       throw new Error(
         `Cannot store result for task ${taskId} in terminal status '${stored.task.status}'. Task results can only be stored once.`,
       )
     }
     stored.result = result
-    this.#changed(stored, status)
+    this._tenonChanged(stored, status)
   }
 
   async getTaskResult(taskId: string, _sessionId?: string): Promise<Result> {
-    const { result } = this.#find(taskId)
+    const { result } = this._tenonFind(taskId)
     if (!result) throw new Error(`Task ${taskId} has no result stored`)
     return result
   }
@@ -76,80 +76,80 @@ export class InMemoryTaskStore implements TaskStore {
     statusMessage?: string,
     _sessionId?: string,
   ): Promise<void> {
-    const stored = this.#find(taskId)
+    const stored = this._tenonFind(taskId)
     if (isTerminal(stored.task.status)) {
       throw new Error(
         `Cannot update task ${taskId} from terminal status '${stored.task.status}' to '${status}'. Terminal states (completed, failed, cancelled) cannot transition to other states.`,
       )
     }
     if (statusMessage) stored.task.statusMessage = statusMessage
-    this.#changed(stored, status)
+    this._tenonChanged(stored, status)
   }
 
   async listTasks(cursor?: string, _sessionId?: string): Promise<{ tasks: Task[]; nextCursor?: string }> {
-    const ids = [...this.#tasks.keys()]
+    const ids = [...this._tenonTasks.keys()]
     const last = cursor ? ids.indexOf(cursor) : -1
     if (cursor && last < 0) throw new Error(`Invalid cursor: ${cursor}`)
     const page = ids.slice(last + 1, last + 1 + pageSize)
     const hasMore = last + 1 + pageSize < ids.length
     return {
-      tasks: page.map((id) => ({ ...this.#tasks.get(id)!.task })),
+      tasks: page.map((id) => ({ ...this._tenonTasks.get(id)!.task })),
       ...(hasMore && { nextCursor: page.at(-1)! }),
     }
   }
 
   /** Forgets all tasks. */
   cleanup(): void {
-    for (const { timer } of this.#tasks.values()) clearTimeout(timer)
-    this.#tasks.clear()
+    for (const { timer } of this._tenonTasks.values()) clearTimeout(timer)
+    this._tenonTasks.clear()
   }
 
   /** Returns all tasks. */
   getAllTasks(): Task[] {
-    return [...this.#tasks.values()].map(({ task }) => ({ ...task }))
+    return [...this._tenonTasks.values()].map(({ task }) => ({ ...task }))
   }
 
-  #find(taskId: string): StoredTask {
-    const stored = this.#tasks.get(taskId)
+  private _tenonFind(taskId: string): StoredTask {
+    const stored = this._tenonTasks.get(taskId)
     if (!stored) throw new Error(`Task with ID ${taskId} not found`)
     return stored
   }
 
-  #changed(stored: StoredTask, status: Task['status']): void {
+  private _tenonChanged(stored: StoredTask, status: Task['status']): void {
     stored.task.status = status
     stored.task.lastUpdatedAt = new Date().toISOString()
     // A task that ended is kept for its whole time to live from now on.
-    if (isTerminal(status)) this.#expire(stored)
+    if (isTerminal(status)) this._tenonExpire(stored)
   }
 
-  #expire(stored: StoredTask): void {
+  private _tenonExpire(stored: StoredTask): void {
     const { ttl, taskId } = stored.task
     if (!ttl) return
     clearTimeout(stored.timer)
-    stored.timer = setTimeout(() => this.#tasks.delete(taskId), ttl)
+    stored.timer = setTimeout(() => this._tenonTasks.delete(taskId), ttl)
   }
 }
 
 /** Keeps the messages of tasks in memory. */
 export class InMemoryTaskMessageQueue implements TaskMessageQueue {
-  readonly #queues = new Map<string, QueuedMessage[]>()
+  private readonly _tenonQueues = new Map<string, QueuedMessage[]>()
 
   async enqueue(taskId: string, message: QueuedMessage, _sessionId?: string, maxSize?: number): Promise<void> {
-    const queue = this.#queues.get(taskId) ?? []
+    const queue = this._tenonQueues.get(taskId) ?? []
     if (maxSize !== undefined && queue.length >= maxSize) {
       throw new Error(`Task message queue overflow: queue size (${queue.length}) exceeds maximum (${maxSize})`)
     }
     queue.push(message)
-    this.#queues.set(taskId, queue)
+    this._tenonQueues.set(taskId, queue)
   }
 
   async dequeue(taskId: string, _sessionId?: string): Promise<QueuedMessage | undefined> {
-    return this.#queues.get(taskId)?.shift()
+    return this._tenonQueues.get(taskId)?.shift()
   }
 
   async dequeueAll(taskId: string, _sessionId?: string): Promise<QueuedMessage[]> {
-    const queue = this.#queues.get(taskId) ?? []
-    this.#queues.delete(taskId)
+    const queue = this._tenonQueues.get(taskId) ?? []
+    this._tenonQueues.delete(taskId)
     return queue
   }
 }

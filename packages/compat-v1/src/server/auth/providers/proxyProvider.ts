@@ -48,13 +48,13 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider {
     this._verifyAccessToken = verifyAccessToken
     this._getClient = getClient
     this._fetch = fetch
-    if (endpoints?.revocationUrl) this.revokeToken = (client, request) => this.#revoke(client, request)
+    if (endpoints?.revocationUrl) this.revokeToken = (client, request) => this._tenonRevoke(client, request)
   }
 
   get clientsStore(): OAuthRegisteredClientsStore {
     const { registrationUrl } = this._endpoints
     if (!registrationUrl) return { getClient: this._getClient }
-    return { getClient: this._getClient, registerClient: (client) => this.#register(registrationUrl, client) }
+    return { getClient: this._getClient, registerClient: (client) => this._tenonRegister(registrationUrl, client) }
   }
 
   async authorize(client: OAuthClientInformationFull, params: AuthorizationParams, res: Response): Promise<void> {
@@ -84,7 +84,7 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider {
     redirectUri?: string,
     resource?: URL,
   ): Promise<OAuthTokens> {
-    return this.#requestTokens('Token exchange', client, {
+    return this._tenonRequestTokens('Token exchange', client, {
       grant_type: 'authorization_code',
       code: authorizationCode,
       code_verifier: codeVerifier,
@@ -99,7 +99,7 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider {
     scopes?: string[],
     resource?: URL,
   ): Promise<OAuthTokens> {
-    return this.#requestTokens('Token refresh', client, {
+    return this._tenonRequestTokens('Token refresh', client, {
       grant_type: 'refresh_token',
       refresh_token: refreshToken,
       scope: scopes?.join(' '),
@@ -111,24 +111,32 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider {
     return this._verifyAccessToken(token)
   }
 
-  async #requestTokens(action: string, client: OAuthClientInformationFull, fields: Fields): Promise<OAuthTokens> {
-    const response = await this.#post(action, this._endpoints.tokenUrl, toForm({ ...credentialsOf(client), ...fields }))
+  private async _tenonRequestTokens(
+    action: string,
+    client: OAuthClientInformationFull,
+    fields: Fields,
+  ): Promise<OAuthTokens> {
+    const response = await this._tenonPost(
+      action,
+      this._endpoints.tokenUrl,
+      toForm({ ...credentialsOf(client), ...fields }),
+    )
     return OAuthTokensSchema.parse(await response.json())
   }
 
-  async #register(
+  private async _tenonRegister(
     url: string,
     client: Parameters<NonNullable<OAuthRegisteredClientsStore['registerClient']>>[0],
   ): Promise<OAuthClientInformationFull> {
-    const response = await this.#post('Client registration', url, JSON.stringify(client), 'application/json')
+    const response = await this._tenonPost('Client registration', url, JSON.stringify(client), 'application/json')
     return OAuthClientInformationFullSchema.parse(await response.json())
   }
 
-  async #revoke(client: OAuthClientInformationFull, request: OAuthTokenRevocationRequest): Promise<void> {
+  private async _tenonRevoke(client: OAuthClientInformationFull, request: OAuthTokenRevocationRequest): Promise<void> {
     const url = this._endpoints.revocationUrl
     if (!url) throw new Error('No revocation endpoint configured')
     const { token, token_type_hint } = request
-    const response = await this.#post(
+    const response = await this._tenonPost(
       'Token revocation',
       url,
       toForm({ token, ...credentialsOf(client), token_type_hint }),
@@ -136,7 +144,7 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider {
     await response.body?.cancel()
   }
 
-  async #post(
+  private async _tenonPost(
     action: string,
     url: string,
     body: string,
