@@ -187,10 +187,10 @@ const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
  * })
  */
 export class CrossAppAccessProvider extends UnattendedProvider implements OAuthClientProvider {
-  readonly #assertion: AssertionCallback
-  readonly #fetchFn: FetchLike
-  #authorizationServerUrl: string | undefined
-  #resourceUrl: string | undefined
+  private readonly _tenonAssertion: AssertionCallback
+  private readonly _fetchFn: FetchLike
+  private _authorizationServerUrl: string | undefined
+  private _resourceUrl: string | undefined
 
   constructor({
     assertion,
@@ -209,29 +209,29 @@ export class CrossAppAccessProvider extends UnattendedProvider implements OAuthC
       },
       'jwt-bearer',
     )
-    this.#assertion = assertion
-    this.#fetchFn = fetchFn ?? fetch
+    this._tenonAssertion = assertion
+    this._fetchFn = fetchFn ?? fetch
   }
 
   saveAuthorizationServerUrl(authorizationServerUrl: string): void {
-    this.#authorizationServerUrl = authorizationServerUrl
+    this._authorizationServerUrl = authorizationServerUrl
   }
 
   authorizationServerUrl(): string | undefined {
-    return this.#authorizationServerUrl
+    return this._authorizationServerUrl
   }
 
   saveResourceUrl(resourceUrl: string): void {
-    this.#resourceUrl = resourceUrl
+    this._resourceUrl = resourceUrl
   }
 
   resourceUrl(): string | undefined {
-    return this.#resourceUrl
+    return this._resourceUrl
   }
 
   async prepareTokenRequest(scope?: string): Promise<URLSearchParams> {
-    const authorizationServerUrl = this.#authorizationServerUrl
-    const resourceUrl = this.#resourceUrl
+    const authorizationServerUrl = this._authorizationServerUrl
+    const resourceUrl = this._resourceUrl
     if (!authorizationServerUrl) {
       throw new Error('Authorization server URL not available. Ensure auth() has been called first.')
     }
@@ -240,8 +240,8 @@ export class CrossAppAccessProvider extends UnattendedProvider implements OAuthC
         'Resource URL not available — server may not implement RFC 9728 Protected Resource Metadata (required for Cross-App Access), or auth() has not been called',
       )
     }
-    const context = { authorizationServerUrl, resourceUrl, scope, fetchFn: this.#fetchFn }
-    const assertion = await this.#assertion(context)
+    const context = { authorizationServerUrl, resourceUrl, scope, fetchFn: this._fetchFn }
+    const assertion = await this._tenonAssertion(context)
     return new URLSearchParams({ grant_type: jwtBearer, assertion, ...(scope && { scope }) })
   }
 }

@@ -143,81 +143,81 @@ const handlerCapabilities: ReadonlyMap<string, 'sampling' | 'elicitation' | 'roo
  * await client.connect(new StreamableHTTPClientTransport(new URL('https://example.com/mcp')))
  */
 export class Client extends Protocol<ClientContext> {
-  readonly #info: Implementation
-  readonly #options: ClientOptions
-  readonly #cache: ResponseCache
-  readonly #listChanges: ListChanges | undefined
-  readonly #subscriptions = new Subscriptions()
-  readonly #validator: jsonSchemaValidator
-  #capabilities: ClientCapabilities
-  #negotiation: VersionNegotiationOptions | undefined
-  #serverCapabilities: ServerCapabilities | undefined
-  #serverVersion: Implementation | undefined
-  #instructions: string | undefined
-  #discovered: DiscoverResult | undefined
-  #ownSubscription: McpSubscription | undefined
+  private readonly _tenonInfo: Implementation
+  private readonly _tenonClientOptions: ClientOptions
+  private readonly _cache: ResponseCache
+  private readonly _tenonListChanges: ListChanges | undefined
+  private readonly _tenonSubscriptions = new Subscriptions()
+  private readonly _tenonValidator: jsonSchemaValidator
+  private _capabilities: ClientCapabilities
+  private _tenonNegotiation: VersionNegotiationOptions | undefined
+  private _serverCapabilities: ServerCapabilities | undefined
+  private _serverVersion: Implementation | undefined
+  private _instructions: string | undefined
+  private _tenonDiscovered: DiscoverResult | undefined
+  private _tenonOwnSubscription: McpSubscription | undefined
 
   constructor(clientInfo: Implementation, options: ClientOptions = {}) {
     super(options)
-    this.#info = clientInfo
-    this.#options = options
-    this.#capabilities = { ...options.capabilities }
-    this.#negotiation = options.versionNegotiation
-    this.#validator = options.jsonSchemaValidator ?? defaultValidator()
-    this.#listChanges = options.listChanged && new ListChanges(options.listChanged)
-    this.#cache = new ResponseCache({
+    this._tenonInfo = clientInfo
+    this._tenonClientOptions = options
+    this._capabilities = { ...options.capabilities }
+    this._tenonNegotiation = options.versionNegotiation
+    this._tenonValidator = options.jsonSchemaValidator ?? defaultValidator()
+    this._tenonListChanges = options.listChanged && new ListChanges(options.listChanged)
+    this._cache = new ResponseCache({
       store: options.responseCacheStore ?? new InMemoryResponseCacheStore(),
       isOwn: options.responseCacheStore === undefined,
       user: options.cachePartition ?? '',
       defaultTtlMs: options.defaultCacheTtlMs ?? 0,
-      onError: (error) => this._onError(error),
+      onError: (error) => this._tenonOnError(error),
     })
   }
 
   /** Declares further capabilities. Call it before `connect`. */
   registerCapabilities(capabilities: ClientCapabilities): void {
     if (this.transport) throw new Error('Cannot register capabilities after connecting to transport')
-    this.#capabilities = mergeCapabilities(this.#capabilities, capabilities)
+    this._capabilities = mergeCapabilities(this._capabilities, capabilities)
   }
 
   /** Replaces the option `versionNegotiation`. Call it before `connect`. */
   setVersionNegotiation(options: VersionNegotiationOptions | undefined): void {
     if (this.transport) throw new Error('Cannot configure version negotiation after connecting to transport')
-    this.#negotiation = options
+    this._tenonNegotiation = options
   }
 
   /** Connects to a server and negotiates the revision. */
   override async connect(transport: Transport, options: ConnectOptions = {}): Promise<void> {
     const { prior } = options
-    if (prior !== undefined && prior !== null) return this.#connectKnown(transport, readPrior(prior), options)
-    const offer = readOffer(this.#negotiation, this.#options.supportedProtocolVersions)
-    if (!offer) return this.#connectLegacy(new LinkPort(transport), options)
-    if (transport.sessionId !== undefined) return this.#resume(new LinkPort(transport))
-    this.#reset()
+    if (prior !== undefined && prior !== null) return this._tenonConnectKnown(transport, readPrior(prior), options)
+    const offer = readOffer(this._tenonNegotiation, this._tenonClientOptions.supportedProtocolVersions)
+    if (!offer) return this._tenonConnectLegacy(new LinkPort(transport), options)
+    if (transport.sessionId !== undefined) return this._tenonResume(new LinkPort(transport))
+    this._tenonReset()
     const port = new LinkPort(transport)
-    const found = await this.#negotiate(offer, port, options)
-    await this._open(port)
-    if (found.era === 'legacy') return this.#handshake(port, options)
-    this.#adopt(found.discover, found.version, transport)
-    await this.#followLists(options)
+    const found = await this._tenonNegotiate(offer, port, options)
+    await this._tenonOpen(port)
+    if (found.era === 'legacy') return this._tenonHandshake(port, options)
+    this._tenonAdopt(found.discover, found.version, transport)
+    await this._tenonFollowLists(options)
   }
 
   override async close(): Promise<void> {
     try {
       await super.close()
     } finally {
-      this.#reset()
+      this._tenonReset()
     }
   }
 
   /** The capabilities of the server, once connected. */
   getServerCapabilities(): ServerCapabilities | undefined {
-    return this.#serverCapabilities
+    return this._serverCapabilities
   }
 
   /** The name and version of the server, if it sent them. */
   getServerVersion(): Implementation | undefined {
-    return this.#serverVersion
+    return this._serverVersion
   }
 
   /** The revision in use. */
@@ -234,17 +234,17 @@ export class Client extends Protocol<ClientContext> {
 
   /** The instructions of the server for the model. */
   getInstructions(): string | undefined {
-    return this.#instructions
+    return this._instructions
   }
 
   /** The last result of `server/discover`. Store it and pass it to `connect` as `prior`. */
   getDiscoverResult(): DiscoverResult | undefined {
-    return this.#discovered
+    return this._tenonDiscovered
   }
 
   /** The subscription that the option `listChanged` opened on 2026-07-28. */
   get autoOpenedSubscription(): McpSubscription | undefined {
-    return this.#ownSubscription
+    return this._tenonOwnSubscription
   }
 
   async ping(options?: RequestOptions): Promise<EmptyResult> {
@@ -253,8 +253,8 @@ export class Client extends Protocol<ClientContext> {
 
   /** Sends `server/discover` (2026-07-28). */
   async discover(options?: RequestOptions): Promise<DiscoverResult> {
-    this.#discovered = await this.request({ method: 'server/discover' }, options)
-    return this.#discovered
+    this._tenonDiscovered = await this.request({ method: 'server/discover' }, options)
+    return this._tenonDiscovered
   }
 
   /** Asks the server to complete an argument of a prompt or resource template. */
@@ -276,7 +276,7 @@ export class Client extends Protocol<ClientContext> {
     params?: ListPromptsRequest['params'],
     options?: CacheableRequestOptions,
   ): Promise<ListPromptsResult> {
-    return this.#list<ListPromptsResult>('prompts/list', 'prompts', 'prompts', params, options)
+    return this._tenonList<ListPromptsResult>('prompts/list', 'prompts', 'prompts', params, options)
   }
 
   /** Lists the resources: all of them, or one page if you pass a cursor. */
@@ -284,7 +284,7 @@ export class Client extends Protocol<ClientContext> {
     params?: ListResourcesRequest['params'],
     options?: CacheableRequestOptions,
   ): Promise<ListResourcesResult> {
-    return this.#list<ListResourcesResult>('resources/list', 'resources', 'resources', params, options)
+    return this._tenonList<ListResourcesResult>('resources/list', 'resources', 'resources', params, options)
   }
 
   /** Lists the resource templates: all of them, or one page if you pass a cursor. */
@@ -293,12 +293,12 @@ export class Client extends Protocol<ClientContext> {
     options?: CacheableRequestOptions,
   ): Promise<ListResourceTemplatesResult> {
     const method = 'resources/templates/list'
-    return this.#list<ListResourceTemplatesResult>(method, 'resources', 'resourceTemplates', params, options)
+    return this._tenonList<ListResourceTemplatesResult>(method, 'resources', 'resourceTemplates', params, options)
   }
 
   /** Lists the tools: all of them, or one page if you pass a cursor. */
   async listTools(params?: ListToolsRequest['params'], options?: CacheableRequestOptions): Promise<ListToolsResult> {
-    return this.#list<ListToolsResult>('tools/list', 'tools', 'tools', params, options)
+    return this._tenonList<ListToolsResult>('tools/list', 'tools', 'tools', params, options)
   }
 
   /** Reads a resource. */
@@ -306,15 +306,15 @@ export class Client extends Protocol<ClientContext> {
     params: ReadResourceRequest['params'],
     options?: CacheableRequestOptions,
   ): Promise<ReadResourceResult> {
-    const cached = await this.#cached<ReadResourceResult>('resources/read', params.uri, options)
+    const cached = await this._tenonCached<ReadResourceResult>('resources/read', params.uri, options)
     if (cached) return cached
-    const begun = this.#cache.begin('resources/read', params.uri)
+    const begun = this._cache.begin('resources/read', params.uri)
     const result = await this.request({ method: 'resources/read', params }, options)
     if (options?.cacheMode === 'bypass') return result
-    const freshness = this.#cache.freshnessOf(result)
+    const freshness = this._cache.freshnessOf(result)
     if (freshness.expiresAt > Date.now()) {
-      await this.#cache.write('resources/read', params.uri, result, begun, freshness)
-    } else if (options?.cacheMode === 'refresh') await this.#cache.remove('resources/read', params.uri)
+      await this._cache.write('resources/read', params.uri, result, begun, freshness)
+    } else if (options?.cacheMode === 'refresh') await this._cache.remove('resources/read', params.uri)
     return result
   }
 
@@ -331,9 +331,10 @@ export class Client extends Protocol<ClientContext> {
     if (!this.transport) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
     if (this.getProtocolEra() !== 'modern') throw listenNotSupported(this._negotiatedProtocolVersion)
     if (options?.signal?.aborted) throw toCancelled(options.signal.reason)
-    const params = { _meta: { ...this._envelope() }, notifications: filter }
-    return this.#subscriptions.listen(
-      (exchange) => this._exchange('subscriptions/listen', params, { ...exchange, timeoutMs: 0, maxTotalTimeoutMs: 0 }),
+    const params = { _meta: { ...this._tenonEnvelope() }, notifications: filter }
+    return this._tenonSubscriptions.listen(
+      (exchange) =>
+        this._tenonExchange('subscriptions/listen', params, { ...exchange, timeoutMs: 0, maxTotalTimeoutMs: 0 }),
       options,
     )
   }
@@ -341,20 +342,20 @@ export class Client extends Protocol<ClientContext> {
   /** Calls a tool. Checks structured content if the output schema of the tool is known. */
   async callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions): Promise<CallToolResult> {
     try {
-      return await this.#callTool(params, options)
+      return await this._tenonCallTool(params, options)
     } catch (error) {
       const isStale = error instanceof ProtocolError && error.code === headerMismatch
-      if (!isStale || !this.#mirrorsArguments || options?.toolDefinition) throw error
+      if (!isStale || !this._tenonMirrorsArguments || options?.toolDefinition) throw error
     }
     // The headers were made from an old list of tools.
-    await this.#cache.remove('tools/list')
+    await this._cache.remove('tools/list')
     const { signal, timeout } = options ?? {}
     await this.listTools(undefined, {
       ...(signal && { signal }),
       ...(timeout !== undefined && { timeout }),
       cacheMode: 'refresh',
-    }).catch((error) => this._onError(error))
-    return this.#callTool(params, options)
+    }).catch((error) => this._tenonOnError(error))
+    return this._tenonCallTool(params, options)
   }
 
   /** Notifies the server that the roots have changed. */
@@ -367,7 +368,7 @@ export class Client extends Protocol<ClientContext> {
   }
 
   protected assertCapability(capability: keyof ServerCapabilities, method: string): void {
-    if (this.#serverCapabilities?.[capability]) return
+    if (this._serverCapabilities?.[capability]) return
     const what = `Server does not support ${String(capability)} (required for ${method})`
     throw new SdkError(SdkErrorCode.CapabilityNotSupported, what)
   }
@@ -375,35 +376,35 @@ export class Client extends Protocol<ClientContext> {
   protected override assertCapabilityForMethod(method: RequestMethod | string): void {
     const capability = requiredCapabilities.get(method)
     if (capability) this.assertCapability(capability, method)
-    if (method !== 'resources/subscribe' || this.#serverCapabilities?.resources?.subscribe) return
+    if (method !== 'resources/subscribe' || this._serverCapabilities?.resources?.subscribe) return
     const what = `Server does not support resource subscriptions (required for ${method})`
     throw new SdkError(SdkErrorCode.CapabilityNotSupported, what)
   }
 
   protected override assertNotificationCapability(method: NotificationMethod | string): void {
-    if (method !== 'notifications/roots/list_changed' || this.#capabilities.roots?.listChanged) return
+    if (method !== 'notifications/roots/list_changed' || this._capabilities.roots?.listChanged) return
     const what = `Client does not support roots list changed notifications (required for ${method})`
     throw new SdkError(SdkErrorCode.CapabilityNotSupported, what)
   }
 
   protected override assertRequestHandlerCapability(method: string): void {
     const capability = handlerCapabilities.get(method)
-    if (!capability || this.#capabilities[capability]) return
+    if (!capability || this._capabilities[capability]) return
     const what = `Client does not support ${capability} capability (required for ${method})`
     throw new SdkError(SdkErrorCode.CapabilityNotSupported, what)
   }
 
-  protected override _envelope(): Readonly<Record<string, unknown>> | undefined {
+  protected override _tenonEnvelope(): Readonly<Record<string, unknown>> | undefined {
     const version = this._negotiatedProtocolVersion
     if (version === undefined || !isModernProtocolVersion(version)) return undefined
     return {
       [PROTOCOL_VERSION_META_KEY]: version,
-      [CLIENT_INFO_META_KEY]: this.#info,
-      [CLIENT_CAPABILITIES_META_KEY]: this.#capabilities,
+      [CLIENT_INFO_META_KEY]: this._tenonInfo,
+      [CLIENT_CAPABILITIES_META_KEY]: this._capabilities,
     }
   }
 
-  protected override _dropReason({ method }: JSONRPCRequest): string | undefined {
+  protected override _tenonDropReason({ method }: JSONRPCRequest): string | undefined {
     if (this.getProtocolEra() !== 'modern') return undefined
     return `Dropped inbound request '${method}': not servable on this connection's protocol era`
   }
@@ -412,13 +413,14 @@ export class Client extends Protocol<ClientContext> {
     method: string,
     handler: (request: JSONRPCRequest, ctx: ClientContext) => Promise<Result>,
   ): (request: JSONRPCRequest, ctx: ClientContext) => Promise<Result> {
-    if (method === 'elicitation/create') return (request, ctx) => this.#elicit(request, () => handler(request, ctx))
+    if (method === 'elicitation/create')
+      return (request, ctx) => this._tenonElicit(request, () => handler(request, ctx))
     if (method === 'sampling/createMessage') return (request, ctx) => sample(request, () => handler(request, ctx))
     return handler
   }
 
-  protected override async _provideInput(input: InputRequired, call: InterruptedCall): Promise<unknown> {
-    const { autoFulfill = true, maxRounds = 10 } = this.#options.inputRequired ?? {}
+  protected override async _tenonProvideInput(input: InputRequired, call: InterruptedCall): Promise<unknown> {
+    const { autoFulfill = true, maxRounds = 10 } = this._tenonClientOptions.inputRequired ?? {}
     const { method } = call.request
     if (!autoFulfill) {
       throw new SdkError(
@@ -431,32 +433,36 @@ export class Client extends Protocol<ClientContext> {
       maxRounds,
       sessionId: this.transport?.sessionId,
       isQuestion: (question: string) => handlerCapabilities.has(question),
-      handlerOf: (question: string) => this._requestHandler(question),
+      handlerOf: (question: string) => this._tenonRequestHandler(question),
     }
     return provideInput(provider, input, call)
   }
 
-  protected override _onNotification(notification: RpcNotification): void {
+  protected override _tenonOnNotification(notification: RpcNotification): void {
     const { method, params } = notification
     if (method === 'notifications/resources/updated' && typeof params?.uri === 'string') {
-      void this.#cache.remove('resources/read', params.uri)
+      void this._cache.remove('resources/read', params.uri)
     }
-    for (const list of outdated.get(method) ?? []) void this.#cache.remove(list)
-    if (this.#subscriptions.take(notification as Notification)) return
-    super._onNotification(notification)
+    for (const list of outdated.get(method) ?? []) void this._cache.remove(list)
+    if (this._tenonSubscriptions.take(notification as Notification)) return
+    super._tenonOnNotification(notification)
   }
 
-  protected override _onClose(): void {
-    this.#subscriptions.clear()
-    super._onClose()
+  protected override _tenonOnClose(): void {
+    this._tenonSubscriptions.clear()
+    super._tenonOnClose()
   }
 
-  async #connectKnown(transport: Transport, prior: PriorDiscovery, options: RequestOptions): Promise<void> {
+  private async _tenonConnectKnown(
+    transport: Transport,
+    prior: PriorDiscovery,
+    options: RequestOptions,
+  ): Promise<void> {
     const port = new LinkPort(transport)
-    if (prior.kind === 'legacy') return this.#connectLegacy(port, options)
-    this.#reset()
+    if (prior.kind === 'legacy') return this._tenonConnectLegacy(port, options)
+    this._tenonReset()
     const { discover } = prior
-    const versions = modernVersions(this.#options.supportedProtocolVersions)
+    const versions = modernVersions(this._tenonClientOptions.supportedProtocolVersions)
     const version = versions.find((each) => discover.supportedVersions.includes(each))
     if (version === undefined) {
       throw new SdkError(
@@ -464,27 +470,27 @@ export class Client extends Protocol<ClientContext> {
         "connect({ prior }): the DiscoverResult and this client have no protocol version of 2026-07-28 or later in common. For a server with initialize pass prior: { kind: 'legacy' }, or use versionNegotiation: { mode: 'auto' }.",
       )
     }
-    await this._open(port)
-    this.#adopt(discover, version, transport)
-    this.#registerListHandlers()
+    await this._tenonOpen(port)
+    this._tenonAdopt(discover, version, transport)
+    this._tenonRegisterListHandlers()
   }
 
-  async #connectLegacy(port: LinkPort, options: RequestOptions): Promise<void> {
-    if (port.transport.sessionId !== undefined) return this.#resume(port)
-    this.#reset()
-    await this._open(port)
-    await this.#handshake(port, options)
+  private async _tenonConnectLegacy(port: LinkPort, options: RequestOptions): Promise<void> {
+    if (port.transport.sessionId !== undefined) return this._tenonResume(port)
+    this._tenonReset()
+    await this._tenonOpen(port)
+    await this._tenonHandshake(port, options)
   }
 
   /** Continues a session that the transport was created with: there is no handshake. */
-  async #resume(port: LinkPort): Promise<void> {
-    await this._open(port)
+  private async _tenonResume(port: LinkPort): Promise<void> {
+    await this._tenonOpen(port)
     if (this._negotiatedProtocolVersion !== undefined) {
       port.transport.setProtocolVersion?.(this._negotiatedProtocolVersion)
     }
   }
 
-  async #negotiate(offer: Offer, port: LinkPort, options: RequestOptions): Promise<Negotiated> {
+  private async _tenonNegotiate(offer: Offer, port: LinkPort, options: RequestOptions): Promise<Negotiated> {
     const { transport } = port
     const isStdio = 'stderr' in transport && 'pid' in transport
     let abort: (error: Error) => void = () => {}
@@ -498,8 +504,8 @@ export class Client extends Protocol<ClientContext> {
     const found = probe({
       offer,
       port: probed,
-      clientInfo: this.#info,
-      capabilities: this.#capabilities,
+      clientInfo: this._tenonInfo,
+      capabilities: this._capabilities,
       timeoutMs: options.timeout ?? DEFAULT_REQUEST_TIMEOUT_MSEC,
       isStdio,
       isDisposable: sibling !== undefined,
@@ -515,24 +521,24 @@ export class Client extends Protocol<ClientContext> {
     }
   }
 
-  async #handshake({ transport }: LinkPort, options: RequestOptions): Promise<void> {
+  private async _tenonHandshake({ transport }: LinkPort, options: RequestOptions): Promise<void> {
     try {
-      const { protocolVersion, capabilities, serverInfo, instructions } = await this.#initialize(options)
-      this.#serverCapabilities = capabilities
-      this.#serverVersion = serverInfo
-      this.#instructions = instructions
-      this.#cache.setServer(this.#serverName(transport))
+      const { protocolVersion, capabilities, serverInfo, instructions } = await this._tenonInitialize(options)
+      this._serverCapabilities = capabilities
+      this._serverVersion = serverInfo
+      this._instructions = instructions
+      this._cache.setServer(this._tenonServerName(transport))
       transport.setProtocolVersion?.(protocolVersion)
       await this.notification({ method: 'notifications/initialized' })
       this._negotiatedProtocolVersion = protocolVersion
-      this.#listChanges?.register(this.#listChangedTarget, capabilities)
+      this._tenonListChanges?.register(this._tenonListChangedTarget, capabilities)
     } catch (error) {
       void this.close()
       throw error
     }
   }
 
-  async #initialize(options: RequestOptions) {
+  private async _tenonInitialize(options: RequestOptions) {
     const versions = this._supportedProtocolVersions.filter((version) => !isModernProtocolVersion(version))
     const [protocolVersion] = versions
     if (protocolVersion === undefined) {
@@ -541,27 +547,27 @@ export class Client extends Protocol<ClientContext> {
         'Cannot run the initialize handshake: supportedProtocolVersions contains no pre-2026-07-28 protocol version',
       )
     }
-    const params = { protocolVersion, capabilities: this.#capabilities, clientInfo: this.#info }
+    const params = { protocolVersion, capabilities: this._capabilities, clientInfo: this._tenonInfo }
     const { prior: _prior, ...requestOptions } = options as ConnectOptions
     const result = await this.request({ method: 'initialize', params }, requestOptions)
     if (versions.includes(result.protocolVersion)) return result
     throw new Error(`Server's protocol version is not supported: ${result.protocolVersion}`)
   }
 
-  #adopt(discover: DiscoverResult, version: string, transport: Transport): void {
+  private _tenonAdopt(discover: DiscoverResult, version: string, transport: Transport): void {
     const info = discover._meta?.[SERVER_INFO_META_KEY]
-    this.#discovered = discover
-    this.#serverCapabilities = discover.capabilities
-    this.#serverVersion = isObject(info) ? (info as unknown as Implementation) : undefined
-    this.#instructions = discover.instructions
-    this.#cache.setServer(this.#serverName(transport))
+    this._tenonDiscovered = discover
+    this._serverCapabilities = discover.capabilities
+    this._serverVersion = isObject(info) ? (info as unknown as Implementation) : undefined
+    this._instructions = discover.instructions
+    this._cache.setServer(this._tenonServerName(transport))
     this._negotiatedProtocolVersion = version
     transport.setProtocolVersion?.(version)
   }
 
   /** On 2026-07-28 servers send changes only to clients that subscribe. */
-  async #followLists({ signal, timeout }: RequestOptions): Promise<void> {
-    const filter = this.#registerListHandlers()
+  private async _tenonFollowLists({ signal, timeout }: RequestOptions): Promise<void> {
+    const filter = this._tenonRegisterListHandlers()
     if (Object.keys(filter).length === 0) return
     // The signal of `connect` does not end the subscription later.
     const opening = new AbortController()
@@ -569,12 +575,12 @@ export class Client extends Protocol<ClientContext> {
     signal?.addEventListener('abort', onAbort)
     if (signal?.aborted) onAbort()
     try {
-      this.#ownSubscription = await this.listen(filter, {
+      this._tenonOwnSubscription = await this.listen(filter, {
         signal: opening.signal,
         ...(timeout !== undefined && { timeout }),
       })
     } catch (error) {
-      if (!signal?.aborted) return this._onError(error)
+      if (!signal?.aborted) return this._tenonOnError(error)
       await this.close().catch(() => {})
       throw error
     } finally {
@@ -582,16 +588,16 @@ export class Client extends Protocol<ClientContext> {
     }
   }
 
-  #registerListHandlers(): SubscriptionFilter {
+  private _tenonRegisterListHandlers(): SubscriptionFilter {
     try {
-      return this.#listChanges?.register(this.#listChangedTarget, this.#serverCapabilities) ?? {}
+      return this._tenonListChanges?.register(this._tenonListChangedTarget, this._serverCapabilities) ?? {}
     } catch (error) {
-      this._onError(error)
+      this._tenonOnError(error)
       return {}
     }
   }
 
-  get #listChangedTarget() {
+  private get _tenonListChangedTarget() {
     const refresh = { cacheMode: 'refresh' } as const
     const lists = {
       tools: async () => (await this.listTools(undefined, refresh)).tools,
@@ -606,54 +612,54 @@ export class Client extends Protocol<ClientContext> {
   }
 
   /** Forgets the last connection. */
-  #reset(): void {
+  private _tenonReset(): void {
     this._negotiatedProtocolVersion = undefined
-    this.#serverCapabilities = undefined
-    this.#serverVersion = undefined
-    this.#instructions = undefined
-    this.#discovered = undefined
-    this.#ownSubscription = undefined
-    this.#subscriptions.clear()
-    this.#listChanges?.stop()
-    this.#cache.reset()
+    this._serverCapabilities = undefined
+    this._serverVersion = undefined
+    this._instructions = undefined
+    this._tenonDiscovered = undefined
+    this._tenonOwnSubscription = undefined
+    this._tenonSubscriptions.clear()
+    this._tenonListChanges?.stop()
+    this._cache.reset()
   }
 
   /** Results of servers without a name are not shared between connections. */
-  #serverName({ sessionId }: Transport): string {
-    const server = this.#serverVersion
+  private _tenonServerName({ sessionId }: Transport): string {
+    const server = this._serverVersion
     return server ? `${server.name}@${server.version}` : (sessionId ?? `anonymous:${crypto.randomUUID()}`)
   }
 
-  async #list<R extends Result & { nextCursor?: string | undefined }>(
+  private async _tenonList<R extends Result & { nextCursor?: string | undefined }>(
     method: 'tools/list' | 'prompts/list' | 'resources/list' | 'resources/templates/list',
     capability: 'tools' | 'prompts' | 'resources',
     member: string,
     params: { cursor?: string | undefined } | undefined,
     options: CacheableRequestOptions | undefined,
   ): Promise<R> {
-    if (!this.#serverCapabilities?.[capability] && !this.#options.enforceStrictCapabilities) {
+    if (!this._serverCapabilities?.[capability] && !this._tenonClientOptions.enforceStrictCapabilities) {
       console.debug(`The server does not offer ${capability}, so the list of ${member} is empty`)
       return { [member]: [] } as unknown as R
     }
     if (params?.cursor !== undefined)
-      return this.#usable(method, (await this.request({ method, params }, options)) as never)
-    const cached = await this.#cached<R>(method, '', options)
+      return this._tenonUsable(method, (await this.request({ method, params }, options)) as never)
+    const cached = await this._tenonCached<R>(method, '', options)
     if (cached) return cached
-    const begun = this.#cache.begin(method)
-    const all = this.#usable(method, await this.#allPages<R>(method, member, params, options))
+    const begun = this._cache.begin(method)
+    const all = this._tenonUsable(method, await this._tenonAllPages<R>(method, member, params, options))
     if (options?.cacheMode !== 'bypass') {
-      await this.#cache.write(method, '', all, begun, this.#cache.freshnessOf(all))
+      await this._cache.write(method, '', all, begun, this._cache.freshnessOf(all))
     }
     return all
   }
 
-  async #allPages<R extends Result & { nextCursor?: string | undefined }>(
+  private async _tenonAllPages<R extends Result & { nextCursor?: string | undefined }>(
     method: 'tools/list' | 'prompts/list' | 'resources/list' | 'resources/templates/list',
     member: string,
     params: object | undefined,
     options: RequestOptions | undefined,
   ): Promise<R> {
-    const { listMaxPages = 64 } = this.#options
+    const { listMaxPages = 64 } = this._tenonClientOptions
     const fetchPage = async (cursor?: string) =>
       (await this.request(
         {
@@ -677,7 +683,7 @@ export class Client extends Protocol<ClientContext> {
   }
 
   /** Over HTTP, tools whose annotations for headers are invalid must not be used (2026-07-28). */
-  #usable<R extends Result>(method: string, result: R): R {
+  private _tenonUsable<R extends Result>(method: string, result: R): R {
     const { transport } = this
     const isStdio = transport && 'stderr' in transport && 'pid' in transport
     if (method !== 'tools/list' || this.getProtocolEra() !== 'modern' || isStdio) return result
@@ -691,31 +697,34 @@ export class Client extends Protocol<ClientContext> {
     return { ...result, tools }
   }
 
-  async #cached<R>(
+  private async _tenonCached<R>(
     method: string,
     params: string,
     options: CacheableRequestOptions | undefined,
   ): Promise<R | undefined> {
     const { cacheMode = 'use', signal } = options ?? {}
     if (cacheMode !== 'use') return undefined
-    const cached = await this.#cache.read(method, params).catch((error) => this._onError(error))
+    const cached = await this._cache.read(method, params).catch((error) => this._tenonOnError(error))
     if (cached === undefined) return undefined
     if (signal?.aborted) throw toCancelled(signal.reason)
     return cached as R
   }
 
-  get #mirrorsArguments(): boolean {
+  private get _tenonMirrorsArguments(): boolean {
     return this.getProtocolEra() === 'modern'
   }
 
-  async #callTool(params: CallToolRequest['params'], options: CallToolRequestOptions = {}): Promise<CallToolResult> {
+  private async _tenonCallTool(
+    params: CallToolRequest['params'],
+    options: CallToolRequestOptions = {},
+  ): Promise<CallToolResult> {
     const { toolDefinition, ...requestOptions } = options
     const { name } = params
-    const tool = toolDefinition ?? (await this.#knownTool(name))
-    const compile = (definition: Tool) => compileOutput(definition, this.#validator)
-    const check = tool && (toolDefinition ? compile(tool) : this.#cache.derive(tool, compile))
+    const tool = toolDefinition ?? (await this._tenonKnownTool(name))
+    const compile = (definition: Tool) => compileOutput(definition, this._tenonValidator)
+    const check = tool && (toolDefinition ? compile(tool) : this._cache.derive(tool, compile))
     requireUsable(name, check)
-    const headers = tool && this.#mirrorsArguments ? toolHeaders(tool.inputSchema, params.arguments) : {}
+    const headers = tool && this._tenonMirrorsArguments ? toolHeaders(tool.inputSchema, params.arguments) : {}
     const hasHeaders = Object.keys(headers).length > 0
     const result = await this.request(
       { method: 'tools/call', params },
@@ -726,26 +735,26 @@ export class Client extends Protocol<ClientContext> {
     return result
   }
 
-  async #knownTool(name: string): Promise<Tool | undefined> {
+  private async _tenonKnownTool(name: string): Promise<Tool | undefined> {
     try {
-      return await this.#cache.tool(name)
+      return await this._cache.tool(name)
     } catch (error) {
-      this._onError(error)
+      this._tenonOnError(error)
       return undefined
     }
   }
 
-  async #elicit(request: JSONRPCRequest, handle: () => Promise<Result>): Promise<Result> {
+  private async _tenonElicit(request: JSONRPCRequest, handle: () => Promise<Result>): Promise<Result> {
     const { params } = requireValid(checkQuestion('elicitation/create', request), 'Invalid elicitation request') as {
       params: { mode?: string; requestedSchema?: unknown }
     }
     const { mode = 'form', requestedSchema } = params
-    const { supportsFormMode, supportsUrlMode } = getSupportedElicitationModes(this.#capabilities.elicitation)
+    const { supportsFormMode, supportsUrlMode } = getSupportedElicitationModes(this._capabilities.elicitation)
     if (mode === 'form' && !supportsFormMode) throw unsupportedMode('form')
     if (mode === 'url' && !supportsUrlMode) throw unsupportedMode('URL')
     const answer = checkAnswer('elicitation/create', await handle())
     const result = requireValid(answer, 'Invalid elicitation result') as Result
-    const { applyDefaults: appliesDefaults } = (this.#capabilities.elicitation?.form ?? {}) as {
+    const { applyDefaults: appliesDefaults } = (this._capabilities.elicitation?.form ?? {}) as {
       applyDefaults?: boolean
     }
     if (mode === 'form' && result.action === 'accept' && appliesDefaults) applyDefaults(requestedSchema, result.content)

@@ -62,11 +62,11 @@ export interface DpopProofRequest {
 
 /** A key, and the nonces of the servers that it is used with. Use one session for one client registration. */
 export class DpopSession {
-  readonly #keyPair: DpopKeyPair
-  readonly #nonces = new Map<string, string>()
+  private readonly _tenonKeyPair: DpopKeyPair
+  private readonly _tenonNonces = new Map<string, string>()
 
   private constructor(keyPair: DpopKeyPair) {
-    this.#keyPair = keyPair
+    this._tenonKeyPair = keyPair
   }
 
   /** Creates a session with this key pair, or a new one. */
@@ -76,25 +76,25 @@ export class DpopSession {
 
   /** The thumbprint of the public key, which bound tokens contain as `cnf.jkt`. */
   get thumbprint(): string {
-    return this.#keyPair.thumbprint
+    return this._tenonKeyPair.thumbprint
   }
 
   get alg(): DpopAlg {
-    return this.#keyPair.alg
+    return this._tenonKeyPair.alg
   }
 
   get publicJwk(): DpopKeyPair['publicJwk'] {
-    return this.#keyPair.publicJwk
+    return this._tenonKeyPair.publicJwk
   }
 
   /** The last nonce of the origin of a URL. */
   nonceFor(url: string | URL): string | undefined {
-    return this.#nonces.get(new URL(url).origin)
+    return this._tenonNonces.get(new URL(url).origin)
   }
 
   /** Stores the nonce for the next proof for this origin. */
   rememberNonce(url: string | URL, nonce: string): void {
-    this.#nonces.set(new URL(url).origin, nonce)
+    this._tenonNonces.set(new URL(url).origin, nonce)
   }
 
   /** Stores the nonce of a response, if it has one. Call it after every request. */
@@ -106,7 +106,7 @@ export class DpopSession {
   /** Signs the proof for one request. */
   async buildProof({ htm, htu, accessToken, nonce }: DpopProofRequest): Promise<string> {
     const { createDpopProof: sign } = await loadAuth()
-    const { alg: algorithm, privateKey, publicJwk } = this.#keyPair
+    const { alg: algorithm, privateKey, publicJwk } = this._tenonKeyPair
     const request: Parameters<typeof createDpopProof>[1] = {
       method: htm,
       url: htu,

@@ -37,74 +37,74 @@ type Challenge = ReturnType<typeof extractWWWAuthenticateParams>
 
 /** Gets the tokens of a transport from the provider of the program. */
 export class HttpAuth implements ClientAuth {
-  readonly #options: HttpAuthOptions
-  readonly #provider: AuthProvider | undefined
-  readonly #oauth: OAuthClientProvider | undefined
-  readonly #fetch: FetchLike
-  #resourceMetadataUrl: URL | undefined
-  #scope: string | undefined
+  private readonly _options: HttpAuthOptions
+  private readonly _provider: AuthProvider | undefined
+  private readonly _oauth: OAuthClientProvider | undefined
+  private readonly _fetch: FetchLike
+  private _resourceMetadataUrl: URL | undefined
+  private _scope: string | undefined
   /** True from an authorization until the server accepts a request. */
-  #isAuthorized = false
-  #stepUps = 0
+  private _isAuthorized = false
+  private _stepUps = 0
 
   constructor(options: HttpAuthOptions) {
     const { provider, fetch, requestInit, redirectPolicy, skipIssuerMetadataValidation } = options
-    this.#options = options
-    this.#oauth = isOAuthClientProvider(provider) ? provider : undefined
+    this._options = options
+    this._oauth = isOAuthClientProvider(provider) ? provider : undefined
     const extra = skipIssuerMetadataValidation === undefined ? {} : { skipIssuerMetadataValidation }
-    this.#provider = isOAuthClientProvider(provider) ? adaptOAuthProvider(provider, extra) : provider
+    this._provider = isOAuthClientProvider(provider) ? adaptOAuthProvider(provider, extra) : provider
     const withInit = createFetchWithInit(fetch, requestInit)
-    this.#fetch = redirectPolicy === 'follow' ? fetchLeavingRedirects(withInit) : withInit
+    this._fetch = redirectPolicy === 'follow' ? fetchLeavingRedirects(withInit) : withInit
   }
 
   async headers(): Promise<Record<string, string>> {
-    const token = await this.#provider?.token()
+    const token = await this._provider?.token()
     return token ? { authorization: `Bearer ${token}` } : {}
   }
 
   async onUnauthorized(refusal: AuthRefusal): Promise<boolean> {
     const response = toResponse(refusal)
     const challenge = extractWWWAuthenticateParams(response)
-    if (refusal.status === 403) return this.#stepUp(challenge)
-    this.#resourceMetadataUrl = challenge.resourceMetadataUrl ?? this.#resourceMetadataUrl
-    this.#scope = challenge.scope ?? this.#scope
-    if (!this.#provider) return false
-    if (this.#isAuthorized) {
-      this.#isAuthorized = false
+    if (refusal.status === 403) return this._stepUp(challenge)
+    this._resourceMetadataUrl = challenge.resourceMetadataUrl ?? this._resourceMetadataUrl
+    this._scope = challenge.scope ?? this._scope
+    if (!this._provider) return false
+    if (this._isAuthorized) {
+      this._isAuthorized = false
       throw refused(401, 'Unauthorized', 'Server returned 401 after re-authentication')
     }
-    if (!this.#provider.onUnauthorized) throw new UnauthorizedError()
-    await this.#provider.onUnauthorized({ response, serverUrl: this.#options.url, fetchFn: this.#fetch })
-    this.#isAuthorized = true
+    if (!this._provider.onUnauthorized) throw new UnauthorizedError()
+    await this._provider.onUnauthorized({ response, serverUrl: this._options.url, fetchFn: this._fetch })
+    this._isAuthorized = true
     return true
   }
 
   onAccepted(): void {
-    this.#isAuthorized = false
-    this.#stepUps = 0
+    this._isAuthorized = false
+    this._stepUps = 0
   }
 
   /** Exchanges the code that the user came back with. */
   async finish(codeOrParams: string | URLSearchParams, iss: string | undefined): Promise<void> {
-    const oauth = this.#oauth
+    const oauth = this._oauth
     if (!oauth) throw new UnauthorizedError('finishAuth requires an OAuthClientProvider')
-    const { url } = this.#options
-    const context = { fetchFn: this.#fetch, resourceMetadataUrl: this.#resourceMetadataUrl }
+    const { url } = this._options
+    const context = { fetchFn: this._fetch, resourceMetadataUrl: this._resourceMetadataUrl }
     const callback = await resolveAuthorizationCallbackParams(codeOrParams, iss, oauth, url, context)
     const { authorizationCode, iss: issuer } = callback
-    const result = await this.#authorize(oauth, { authorizationCode, iss: issuer, scope: this.#scope })
+    const result = await this._authorize(oauth, { authorizationCode, iss: issuer, scope: this._scope })
     if (result !== 'AUTHORIZED') throw new UnauthorizedError('Failed to authorize')
   }
 
   /** Asks for the scopes that the server requires in addition. */
-  async #stepUp({ error, scope, resourceMetadataUrl, errorDescription }: Challenge): Promise<boolean> {
+  private async _stepUp({ error, scope, resourceMetadataUrl, errorDescription }: Challenge): Promise<boolean> {
     if (error !== 'insufficient_scope') return false
-    const { onInsufficientScope, maxStepUpRetries } = this.#options
-    const oauth = this.#oauth
+    const { onInsufficientScope, maxStepUpRetries } = this._options
+    const oauth = this._oauth
     if (onInsufficientScope === 'throw' || !oauth) {
       throw new InsufficientScopeError({ requiredScope: scope, resourceMetadataUrl, errorDescription })
     }
-    if (this.#stepUps >= maxStepUpRetries) {
+    if (this._stepUps >= maxStepUpRetries) {
       const limit = `retry limit ${maxStepUpRetries} reached`
       throw refused(
         403,
@@ -112,22 +112,25 @@ export class HttpAuth implements ClientAuth {
         `Server returned 403 insufficient_scope after step-up re-authorization (${limit})`,
       )
     }
-    this.#stepUps++
-    this.#resourceMetadataUrl = resourceMetadataUrl ?? this.#resourceMetadataUrl
+    this._stepUps++
+    this._resourceMetadataUrl = resourceMetadataUrl ?? this._resourceMetadataUrl
     const tokens = await oauth.tokens()
-    this.#scope = computeScopeUnion(this.#scope, tokens?.scope, scope)
-    const forceReauthorization = isStrictScopeSuperset(this.#scope, tokens?.scope)
-    const result = await this.#authorize(oauth, { scope: this.#scope, forceReauthorization })
+    this._scope = computeScopeUnion(this._scope, tokens?.scope, scope)
+    const forceReauthorization = isStrictScopeSuperset(this._scope, tokens?.scope)
+    const result = await this._authorize(oauth, { scope: this._scope, forceReauthorization })
     if (result !== 'AUTHORIZED') throw new UnauthorizedError()
     return true
   }
 
-  #authorize(oauth: OAuthClientProvider, options: Partial<Parameters<typeof auth>[1]>): ReturnType<typeof auth> {
-    const { url, skipIssuerMetadataValidation } = this.#options
+  private _authorize(
+    oauth: OAuthClientProvider,
+    options: Partial<Parameters<typeof auth>[1]>,
+  ): ReturnType<typeof auth> {
+    const { url, skipIssuerMetadataValidation } = this._options
     return auth(oauth, {
       serverUrl: url,
-      resourceMetadataUrl: this.#resourceMetadataUrl,
-      fetchFn: this.#fetch,
+      resourceMetadataUrl: this._resourceMetadataUrl,
+      fetchFn: this._fetch,
       skipIssuerMetadataValidation,
       ...options,
     })

@@ -15,22 +15,22 @@ export interface ListChangedTarget {
 
 /** Calls back when a list of the server has changed, with the new list if it is wanted. */
 export class ListChanges {
-  readonly #handlers: ListChangedHandlers
-  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>()
+  private readonly _handlers: ListChangedHandlers
+  private readonly _timers = new Map<string, ReturnType<typeof setTimeout>>()
 
   constructor(handlers: ListChangedHandlers) {
-    this.#handlers = handlers
+    this._handlers = handlers
   }
 
   /** Registers handlers for the lists that the server notifies about. Returns the subscription that 2026-07-28 needs. */
   register(target: ListChangedTarget, capabilities: ServerCapabilities | undefined): SubscriptionFilter {
     const filter: SubscriptionFilter = {}
     for (const kind of ['tools', 'prompts', 'resources'] as const) {
-      const options = this.#handlers[kind]
+      const options = this._handlers[kind]
       if (!options || !capabilities?.[kind]?.listChanged) continue
       const debounceMs = checkOptions(kind, options)
       const refresh = () => void report(options as ListChangedOptions<unknown>, () => target.list(kind))
-      target.setNotificationHandler(`notifications/${kind}/list_changed`, () => this.#later(kind, refresh, debounceMs))
+      target.setNotificationHandler(`notifications/${kind}/list_changed`, () => this._later(kind, refresh, debounceMs))
       filter[`${kind}ListChanged`] = true
     }
     return filter
@@ -38,13 +38,13 @@ export class ListChanges {
 
   /** Forgets changes that were not reported yet. */
   stop(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer)
-    this.#timers.clear()
+    for (const timer of this._timers.values()) clearTimeout(timer)
+    this._timers.clear()
   }
 
-  #later(kind: string, refresh: () => void, debounceMs: number): void {
-    clearTimeout(this.#timers.get(kind))
-    if (debounceMs > 0) this.#timers.set(kind, setTimeout(refresh, debounceMs))
+  private _later(kind: string, refresh: () => void, debounceMs: number): void {
+    clearTimeout(this._timers.get(kind))
+    if (debounceMs > 0) this._timers.set(kind, setTimeout(refresh, debounceMs))
     else refresh()
   }
 }

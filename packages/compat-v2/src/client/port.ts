@@ -27,9 +27,9 @@ export class LinkPort implements LinkTransport {
   onclose?: LinkTransport['onclose']
   onfault?: LinkTransport['onfault']
   readonly transport: Transport
-  #started = false
+  private _started = false
   /** Aborts the HTTP request of a request, where the transport has one for each. */
-  readonly #streams = new Map<number, AbortController>()
+  private readonly _streams = new Map<number, AbortController>()
   /** Whether requests are cancelled by closing their stream. */
   cancelsByClosing = false
 
@@ -64,8 +64,8 @@ export class LinkPort implements LinkTransport {
 
   /** Starts the transport once: several links may use the port one after another. */
   async start(): Promise<void> {
-    if (this.#started) return
-    this.#started = true
+    if (this._started) return
+    this._started = true
     await this.transport.start()
   }
 
@@ -83,7 +83,7 @@ export class LinkPort implements LinkTransport {
     const options = { ...(request.options as { send?: TransportSendOptions } | undefined)?.send }
     if (this.cancelsByClosing && transport.hasPerRequestStream) {
       const stream = new AbortController()
-      this.#streams.set(request.id, stream)
+      this._streams.set(request.id, stream)
       options.requestSignal = options.requestSignal
         ? AbortSignal.any([options.requestSignal, stream.signal])
         : stream.signal
@@ -92,8 +92,8 @@ export class LinkPort implements LinkTransport {
   }
 
   cancelRequest(id: number): boolean {
-    const stream = this.#streams.get(id)
-    this.#streams.delete(id)
+    const stream = this._streams.get(id)
+    this._streams.delete(id)
     stream?.abort()
     if (stream) return true
     const native = this.transport as NativeTransport
@@ -102,7 +102,7 @@ export class LinkPort implements LinkTransport {
 
   /** The request has its response. */
   finished(id: number): void {
-    this.#streams.delete(id)
+    this._streams.delete(id)
   }
 
   close(): Promise<void> {

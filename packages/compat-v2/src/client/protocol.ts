@@ -87,19 +87,19 @@ export abstract class Protocol<ContextT extends BaseContext> {
   fallbackNotificationHandler?: (notification: Notification) => Promise<void>
   protected _supportedProtocolVersions: string[]
   protected _negotiatedProtocolVersion: string | undefined
-  readonly #options: ProtocolOptions
-  readonly #requestHandlers = new Map<string, RequestHandler<ContextT>>()
-  readonly #notificationHandlers = new Map<string, NotificationHandler>()
-  readonly #debounced = new Set<string>()
+  private readonly _options: ProtocolOptions
+  private readonly _requestHandlers = new Map<string, RequestHandler<ContextT>>()
+  private readonly _notificationHandlers = new Map<string, NotificationHandler>()
+  private readonly _tenonDebounced = new Set<string>()
   /** The requests whose caller wants progress. */
-  readonly #withProgress = new Set<number>()
-  #port: LinkPort | undefined
-  #link: Link | undefined
+  private readonly _tenonWithProgress = new Set<number>()
+  private _tenonPort: LinkPort | undefined
+  private _tenonLink: Link | undefined
 
   constructor(options: ProtocolOptions = {}) {
-    this.#options = options
+    this._options = options
     this._supportedProtocolVersions = options.supportedProtocolVersions ?? SUPPORTED_PROTOCOL_VERSIONS
-    this.#requestHandlers.set('ping', async () => ({}))
+    this._requestHandlers.set('ping', async () => ({}))
   }
 
   protected abstract buildContext(ctx: BaseContext, transportInfo?: MessageExtraInfo): ContextT
@@ -112,17 +112,17 @@ export abstract class Protocol<ContextT extends BaseContext> {
 
   /** The transport in use; undefined if there is no connection. */
   get transport(): Transport | undefined {
-    return this.#port?.transport
+    return this._tenonPort?.transport
   }
 
   /** Opens a connection. */
   async connect(transport: Transport): Promise<void> {
-    await this._open(new LinkPort(transport))
+    await this._tenonOpen(new LinkPort(transport))
   }
 
   /** Closes the connection. */
   async close(): Promise<void> {
-    await this.#link?.close(0)
+    await this._tenonLink?.close(0)
   }
 
   /** Sends a request, and resolves with its result. For methods that the specification does not have, pass a schema. */
@@ -136,23 +136,23 @@ export abstract class Protocol<ContextT extends BaseContext> {
     options?: RequestOptions,
   ): Promise<StandardSchemaV1.InferOutput<T>>
   request(request: Request, second?: StandardSchemaV1 | RequestOptions, third?: RequestOptions): Promise<unknown> {
-    return this.#request('request()', request, second, third)
+    return this._tenonRequest('request()', request, second, third)
   }
 
   /** Sends a notification. */
   async notification(notification: Notification, options?: NotificationOptions): Promise<void> {
     const { method, params } = notification
-    const port = this.#port
+    const port = this._tenonPort
     if (!port) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
-    const rules = this.#rulesFor(method)
+    const rules = this._tenonRulesFor(method)
     if (isSpecNotification(method) && !rules.hasNotification(method)) throw notInEra('Notification', method, rules)
     this.assertNotificationCapability(method)
-    const enveloped = this.#withEnvelope(params)
+    const enveloped = this._tenonWithEnvelope(params)
     const message = { ...notification, jsonrpc: '2.0', ...(enveloped && { params: enveloped }) } as const
-    const { debouncedNotificationMethods: debounced = [] } = this.#options
+    const { debouncedNotificationMethods: debounced = [] } = this._options
     const canWait = debounced.includes(method) && !params && options?.relatedRequestId === undefined
-    if (canWait) return this.#sendLater(message)
-    await this.#deliver(port, message, options)
+    if (canWait) return this._tenonSendLater(message)
+    await this._tenonDeliver(port, message, options)
   }
 
   /** Handles requests of a method. For methods that the specification does not have, pass schemas. */
@@ -176,18 +176,18 @@ export abstract class Protocol<ContextT extends BaseContext> {
     this.assertRequestHandlerCapability(method)
     const handler =
       typeof second === 'function'
-        ? this.#specHandler(method, second as (request: unknown, ctx: ContextT) => Result)
+        ? this._tenonSpecHandler(method, second as (request: unknown, ctx: ContextT) => Result)
         : customHandler(method, second, third as ((params: unknown, ctx: ContextT) => Result) | undefined)
-    this.#requestHandlers.set(method, this._wrapHandler(method, handler))
+    this._requestHandlers.set(method, this._wrapHandler(method, handler))
   }
 
   removeRequestHandler(method: RequestMethod | string): void {
-    this.#requestHandlers.delete(method)
+    this._requestHandlers.delete(method)
   }
 
   /** Throws if there is a handler for this method. */
   assertCanSetRequestHandler(method: RequestMethod | string): void {
-    if (!this.#requestHandlers.has(method)) return
+    if (!this._requestHandlers.has(method)) return
     throw new Error(`A request handler for ${method} already exists, which would be overridden`)
   }
 
@@ -208,45 +208,45 @@ export abstract class Protocol<ContextT extends BaseContext> {
   ): void {
     const handler =
       typeof second === 'function'
-        ? this.#specNotificationHandler(method, second as (notification: unknown) => void | Promise<void>)
+        ? this._tenonSpecNotificationHandler(method, second as (notification: unknown) => void | Promise<void>)
         : customNotificationHandler(method, second.params, third as NotificationCallback | undefined)
-    this.#notificationHandlers.set(method, handler)
+    this._notificationHandlers.set(method, handler)
   }
 
   removeNotificationHandler(method: NotificationMethod | string): void {
-    this.#notificationHandlers.delete(method)
+    this._notificationHandlers.delete(method)
   }
 
   /** Opens a link on a transport, which may have been used for negotiation before. */
-  protected async _open(port: LinkPort): Promise<void> {
+  protected async _tenonOpen(port: LinkPort): Promise<void> {
     const link = new Link(port, {
       methods: controlMethods,
-      request: (exchange) => this.#received(exchange),
-      notification: (notification) => this._onNotification(notification),
-      unmatched: (response) => this.#unmatched(response),
-      closed: (closed) => this.#closed(closed),
-      error: (error) => this._onError(error),
+      request: (exchange) => this._tenonReceived(exchange),
+      notification: (notification) => this._tenonOnNotification(notification),
+      unmatched: (response) => this._tenonUnmatched(response),
+      closed: (closed) => this._tenonClosed(closed),
+      error: (error) => this._tenonOnError(error),
     })
     link.firstId = 0
     link.answersFaults = false
-    this.#port = port
-    this.#link = link
+    this._tenonPort = port
+    this._tenonLink = link
     port.transport.setSupportedProtocolVersions?.(this._supportedProtocolVersions)
     await link.open()
   }
 
   /** The rules of the negotiated revision. */
-  protected get _rules(): WireRules {
+  protected get _tenonRules(): WireRules {
     return rulesOf(this._negotiatedProtocolVersion)
   }
 
   /** The members of `_meta` that every message of 2026-07-28 carries; undefined on earlier revisions. */
-  protected _envelope(): Readonly<Record<string, unknown>> | undefined {
+  protected _tenonEnvelope(): Readonly<Record<string, unknown>> | undefined {
     return undefined
   }
 
   /** Returns why a request of the other side is ignored; undefined to handle it. */
-  protected _dropReason(_request: JSONRPCRequest): string | undefined {
+  protected _tenonDropReason(_request: JSONRPCRequest): string | undefined {
     return undefined
   }
 
@@ -255,12 +255,12 @@ export abstract class Protocol<ContextT extends BaseContext> {
     return handler
   }
 
-  protected _requestHandler(method: string): RequestHandler<ContextT> | undefined {
-    return this.#requestHandlers.get(method)
+  protected _tenonRequestHandler(method: string): RequestHandler<ContextT> | undefined {
+    return this._requestHandlers.get(method)
   }
 
   /** Continues a call that was answered with a request for input. */
-  protected async _provideInput(_input: InputRequired, { request }: InterruptedCall): Promise<unknown> {
+  protected async _tenonProvideInput(_input: InputRequired, { request }: InterruptedCall): Promise<unknown> {
     const { method } = request
     throw new SdkError(SdkErrorCode.UnsupportedResultType, `Unsupported result type 'input_required' for ${method}`, {
       resultType: 'input_required',
@@ -268,37 +268,37 @@ export abstract class Protocol<ContextT extends BaseContext> {
     })
   }
 
-  protected _onError(error: unknown): void {
+  protected _tenonOnError(error: unknown): void {
     const converted = toSdkError(error, { timeout: DEFAULT_REQUEST_TIMEOUT_MSEC })
     this.onerror?.(converted instanceof Error ? converted : new Error(String(converted)))
   }
 
-  protected _onClose(): void {
+  protected _tenonOnClose(): void {
     this.onclose?.()
   }
 
-  protected _onNotification({ method, params }: RpcNotification): void {
+  protected _tenonOnNotification({ method, params }: RpcNotification): void {
     const notification = { jsonrpc: '2.0', method, ...(params && { params }) } as JSONRPCNotification
-    if (isSpecNotification(method) && !this._rules.hasNotification(method)) return
-    const handler = this.#notificationHandlers.get(method)
+    if (isSpecNotification(method) && !this._tenonRules.hasNotification(method)) return
+    const handler = this._notificationHandlers.get(method)
     const fallback = this.fallbackNotificationHandler
     if (!handler && method === controlMethods.cancelled) return
-    if (!handler && method === controlMethods.progress) return this.#checkToken(notification)
+    if (!handler && method === controlMethods.progress) return this._tenonCheckToken(notification)
     if (!handler && !fallback) return
     Promise.resolve()
       .then(() => (handler ? handler(notification) : fallback?.(notification)))
-      .catch((error) => this._onError(new Error(`Uncaught error in notification handler: ${error}`)))
+      .catch((error) => this._tenonOnError(new Error(`Uncaught error in notification handler: ${error}`)))
   }
 
   /** Sends one request on the link. */
-  protected _exchange(method: string, params: Params | undefined, options: ExchangeOptions): Promise<Result> {
-    const link = this.#link
+  protected _tenonExchange(method: string, params: Params | undefined, options: ExchangeOptions): Promise<Result> {
+    const link = this._tenonLink
     if (!link) return Promise.reject(new Error('Not connected'))
     return link.request(method, params, options)
   }
 
   /** Resolves with the result of a request, checked with `checkResult`. */
-  #request(
+  private _tenonRequest(
     caller: string,
     request: Request,
     second: StandardSchemaV1 | RequestOptions | undefined,
@@ -306,7 +306,7 @@ export abstract class Protocol<ContextT extends BaseContext> {
     related?: RequestId,
   ): Promise<unknown> {
     const { method } = request
-    const rules = this.#rulesFor(method)
+    const rules = this._tenonRulesFor(method)
     if (isSpecRequest(method) && !rules.hasRequest(method)) throw notInEra('Method', method, rules)
     const hasSchema = isStandardSchema(second)
     if (!hasSchema && !rules.checkResult(method, undefined)) {
@@ -314,7 +314,7 @@ export abstract class Protocol<ContextT extends BaseContext> {
     }
     const checkResult = hasSchema ? schemaCheck(method, second) : specCheck(method, rules)
     const options = hasSchema ? third : (second as RequestOptions | undefined)
-    return this.#call(
+    return this._tenonCall(
       rules,
       request,
       checkResult,
@@ -322,7 +322,7 @@ export abstract class Protocol<ContextT extends BaseContext> {
     )
   }
 
-  async #call(
+  private async _tenonCall(
     rules: WireRules,
     request: Request,
     checkResult: ResultCheck,
@@ -330,30 +330,34 @@ export abstract class Protocol<ContextT extends BaseContext> {
   ): Promise<unknown> {
     const { method } = request
     const startedAt = Date.now()
-    if (!this.#link) throw new Error('Not connected')
-    if (this.#options.enforceStrictCapabilities) this.assertCapabilityForMethod(method)
+    if (!this._tenonLink) throw new Error('Not connected')
+    if (this._options.enforceStrictCapabilities) this.assertCapabilityForMethod(method)
     if (options?.signal?.aborted) throw toCancelled(options.signal.reason)
-    const decoded = rules.decodeResult(method, await this.#send(rules, request, options))
+    const decoded = rules.decodeResult(method, await this._tenonSend(rules, request, options))
     if (decoded.kind === 'invalid') throw decoded.error
     if (decoded.kind === 'complete') return checkResult(decoded.result)
     if (options?.allowInputRequired) return toInputRequiredResult(decoded)
-    return this._provideInput(decoded, {
+    return this._tenonProvideInput(decoded, {
       request,
       options,
       startedAt,
       retry: (params, retryOptions) =>
-        this.#call(rules, { method, ...(params && { params }) } as Request, checkResult, retryOptions),
+        this._tenonCall(rules, { method, ...(params && { params }) } as Request, checkResult, retryOptions),
     })
   }
 
-  async #send(rules: WireRules, { method, params }: Request, options: RequestOptions = {}): Promise<Result> {
+  private async _tenonSend(
+    rules: WireRules,
+    { method, params }: Request,
+    options: RequestOptions = {},
+  ): Promise<Result> {
     const { signal, onprogress, timeout = DEFAULT_REQUEST_TIMEOUT_MSEC, maxTotalTimeout } = options
     const cancellation = signal && textAbort(signal)
-    const port = this.#port
+    const port = this._tenonPort
     if (port) port.cancelsByClosing = rules.isModern
     let id: number | undefined
     try {
-      return await this._exchange(method, this.#withEnvelope(params), {
+      return await this._tenonExchange(method, this._tenonWithEnvelope(params), {
         send: pickSendOptions(options),
         ...pickHttpOptions(options),
         timeoutMs: Math.max(1, timeout),
@@ -363,7 +367,7 @@ export abstract class Protocol<ContextT extends BaseContext> {
         ...(onprogress && { onProgress: (progress) => onprogress(progress) }),
         onSent: (sent) => {
           id = sent
-          if (onprogress) this.#withProgress.add(sent)
+          if (onprogress) this._tenonWithProgress.add(sent)
         },
       })
     } catch (error) {
@@ -374,18 +378,18 @@ export abstract class Protocol<ContextT extends BaseContext> {
       cancellation?.dispose()
       if (id !== undefined) {
         port?.finished(id)
-        this.#withProgress.delete(id)
+        this._tenonWithProgress.delete(id)
       }
     }
   }
 
-  #withEnvelope(params: Request['params']): Params | undefined {
-    const envelope = this._envelope()
+  private _tenonWithEnvelope(params: Request['params']): Params | undefined {
+    const envelope = this._tenonEnvelope()
     if (!envelope) return params as Params | undefined
     return { ...params, _meta: { ...envelope, ...params?._meta } } as Params
   }
 
-  async #deliver(
+  private async _tenonDeliver(
     port: LinkPort,
     message: { readonly jsonrpc: '2.0'; readonly method: string; readonly params?: Params },
     options: NotificationOptions | undefined,
@@ -398,50 +402,54 @@ export abstract class Protocol<ContextT extends BaseContext> {
   }
 
   /** Sends a notification at the end of this turn, once however often it was sent. */
-  #sendLater(message: { readonly jsonrpc: '2.0'; readonly method: string; readonly params?: Params }): void {
-    if (this.#debounced.has(message.method)) return
-    this.#debounced.add(message.method)
+  private _tenonSendLater(message: {
+    readonly jsonrpc: '2.0'
+    readonly method: string
+    readonly params?: Params
+  }): void {
+    if (this._tenonDebounced.has(message.method)) return
+    this._tenonDebounced.add(message.method)
     queueMicrotask(() => {
-      this.#debounced.delete(message.method)
-      const port = this.#port
-      if (port) this.#deliver(port, message, undefined).catch((error) => this._onError(error))
+      this._tenonDebounced.delete(message.method)
+      const port = this._tenonPort
+      if (port) this._tenonDeliver(port, message, undefined).catch((error) => this._tenonOnError(error))
     })
   }
 
   /** Before a revision is negotiated, the method says which rules apply. */
-  #rulesFor(method: string): WireRules {
-    if (this._negotiatedProtocolVersion !== undefined) return this._rules
+  private _tenonRulesFor(method: string): WireRules {
+    if (this._negotiatedProtocolVersion !== undefined) return this._tenonRules
     return method === 'server/discover' ? modernRules : legacyRules
   }
 
-  #received(exchange: Exchange): void {
+  private _tenonReceived(exchange: Exchange): void {
     const request = exchange.request as JSONRPCRequest
     const { method } = request
-    const reason = this._dropReason(request)
+    const reason = this._tenonDropReason(request)
     if (reason !== undefined) {
       exchange.cancel(reason)
       exchange.handled()
-      return this._onError(new Error(reason))
+      return this._tenonOnError(new Error(reason))
     }
-    const isKnown = !isSpecRequest(method) || this._rules.hasRequest(method)
-    const handler = isKnown ? (this.#requestHandlers.get(method) ?? this.fallbackRequestHandler) : undefined
+    const isKnown = !isSpecRequest(method) || this._tenonRules.hasRequest(method)
+    const handler = isKnown ? (this._requestHandlers.get(method) ?? this.fallbackRequestHandler) : undefined
     if (!handler) {
       exchange.fail({ code: ProtocolErrorCode.MethodNotFound, message: 'Method not found' })
       exchange.handled()
       return
     }
-    const ctx = this.buildContext(this.#contextOf(exchange), extraOf(request))
+    const ctx = this.buildContext(this._tenonContextOf(exchange), extraOf(request))
     Promise.resolve()
       .then(() => handler(request, ctx))
       .then(
         (result) => exchange.reply(result as never),
         (error) => exchange.fail(toErrorBody(error)),
       )
-      .catch((error) => this._onError(new Error(`Failed to send response: ${error}`)))
+      .catch((error) => this._tenonOnError(new Error(`Failed to send response: ${error}`)))
       .finally(() => exchange.handled())
   }
 
-  #contextOf(exchange: Exchange): BaseContext {
+  private _tenonContextOf(exchange: Exchange): BaseContext {
     const { id, method, params } = exchange.request as JSONRPCRequest
     const authInfo = extraOf(exchange.request)?.authInfo
     return {
@@ -453,39 +461,42 @@ export abstract class Protocol<ContextT extends BaseContext> {
         requestState: noRequestState,
         signal: exchange.signal,
         send: ((request: Request, second?: StandardSchemaV1 | RequestOptions, third?: RequestOptions) =>
-          this.#request('ctx.mcpReq.send()', request, second, third, id)) as BaseContext['mcpReq']['send'],
+          this._tenonRequest('ctx.mcpReq.send()', request, second, third, id)) as BaseContext['mcpReq']['send'],
         notify: (notification) => this.notification(notification, { relatedRequestId: id }),
       },
       http: authInfo ? { authInfo } : undefined,
     }
   }
 
-  #checkToken(notification: JSONRPCNotification): void {
-    if (this.#withProgress.has(Number(notification.params?.progressToken))) return
+  private _tenonCheckToken(notification: JSONRPCNotification): void {
+    if (this._tenonWithProgress.has(Number(notification.params?.progressToken))) return
     const what = `Received a progress notification for an unknown token: ${JSON.stringify(notification)}`
-    this._onError(new Error(what))
+    this._tenonOnError(new Error(what))
   }
 
-  #unmatched(response: RpcResponse): void {
-    this._onError(new Error(`Received a response for an unknown message ID: ${JSON.stringify(response)}`))
+  private _tenonUnmatched(response: RpcResponse): void {
+    this._tenonOnError(new Error(`Received a response for an unknown message ID: ${JSON.stringify(response)}`))
   }
 
-  #closed(link: Link): void {
-    if (this.#link !== link) return
-    this.#link = undefined
-    this.#port = undefined
-    this.#debounced.clear()
-    this._onClose()
+  private _tenonClosed(link: Link): void {
+    if (this._tenonLink !== link) return
+    this._tenonLink = undefined
+    this._tenonPort = undefined
+    this._tenonDebounced.clear()
+    this._tenonOnClose()
   }
 
-  #specHandler(method: string, handler: (request: unknown, ctx: ContextT) => Result): RequestHandler<ContextT> {
+  private _tenonSpecHandler(
+    method: string,
+    handler: (request: unknown, ctx: ContextT) => Result,
+  ): RequestHandler<ContextT> {
     if (!isSpecRequest(method)) {
       throw new TypeError(
         `'${method}' is not a spec request method; pass schemas as the second argument to setRequestHandler().`,
       )
     }
     return async (request, ctx) => {
-      const checked = this._rules.checkRequest(method, request) ?? checkQuestion(method, request)
+      const checked = this._tenonRules.checkRequest(method, request) ?? checkQuestion(method, request)
       if (!checked)
         throw new ProtocolError(ProtocolErrorCode.InternalError, `No wire schema for ${method} in the resolved era`)
       if (!checked.ok) throw new Error(checked.message)
@@ -493,7 +504,7 @@ export abstract class Protocol<ContextT extends BaseContext> {
     }
   }
 
-  #specNotificationHandler(
+  private _tenonSpecNotificationHandler(
     method: string,
     handler: (notification: unknown) => void | Promise<void>,
   ): NotificationHandler {
@@ -503,7 +514,7 @@ export abstract class Protocol<ContextT extends BaseContext> {
       )
     }
     return (notification) => {
-      const checked = this._rules.checkNotification(method, notification)
+      const checked = this._tenonRules.checkNotification(method, notification)
       if (!checked)
         throw new ProtocolError(ProtocolErrorCode.InternalError, `No wire schema for ${method} in the resolved era`)
       if (!checked.ok) throw new Error(checked.message)

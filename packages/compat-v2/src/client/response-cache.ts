@@ -55,50 +55,50 @@ const unlimitedMethods = new Set([
 
 /** Stores results in memory. */
 export class InMemoryResponseCacheStore implements ResponseCacheStore {
-  readonly #lists = new Map<string, CacheEntry>()
-  readonly #others = new Map<string, CacheEntry>()
-  readonly #maxEntries: number
-  #stamp = 0
+  private readonly _tenonLists = new Map<string, CacheEntry>()
+  private readonly _tenonOthers = new Map<string, CacheEntry>()
+  private readonly _maxEntries: number
+  private _stamp = 0
 
   constructor({ maxEntries = 512 }: InMemoryResponseCacheStoreOptions = {}) {
-    this.#maxEntries = maxEntries
+    this._maxEntries = maxEntries
   }
 
   get size(): number {
-    return this.#lists.size + this.#others.size
+    return this._tenonLists.size + this._tenonOthers.size
   }
 
   get(key: CacheKey): CacheEntry | undefined {
-    return this.#entries(key.method).get(textOf(key))
+    return this._entries(key.method).get(textOf(key))
   }
 
   set(key: CacheKey, entry: NewEntry): number {
-    const entries = this.#entries(key.method)
+    const entries = this._entries(key.method)
     const text = textOf(key)
-    const isFull = entries === this.#others && this.#maxEntries > 0 && entries.size >= this.#maxEntries
+    const isFull = entries === this._tenonOthers && this._maxEntries > 0 && entries.size >= this._maxEntries
     const [oldest] = entries.keys()
     if (isFull && !entries.has(text) && oldest !== undefined) entries.delete(oldest)
-    const stamp = ++this.#stamp
+    const stamp = ++this._stamp
     entries.set(text, { ...entry, stamp })
     return stamp
   }
 
   delete(key: CacheKey): void {
-    this.#entries(key.method).delete(textOf(key))
+    this._entries(key.method).delete(textOf(key))
   }
 
   evict(method: string): void {
-    const entries = this.#entries(method)
+    const entries = this._entries(method)
     for (const text of [...entries.keys()]) if (text.startsWith(`${method}\0`)) entries.delete(text)
   }
 
   clear(): void {
-    this.#lists.clear()
-    this.#others.clear()
+    this._tenonLists.clear()
+    this._tenonOthers.clear()
   }
 
-  #entries(method: string): Map<string, CacheEntry> {
-    return unlimitedMethods.has(method) ? this.#lists : this.#others
+  private _entries(method: string): Map<string, CacheEntry> {
+    return unlimitedMethods.has(method) ? this._tenonLists : this._tenonOthers
   }
 }
 
@@ -124,48 +124,48 @@ export interface Freshness {
 
 /** The results that a client keeps, and what it derives from the list of tools. */
 export class ResponseCache {
-  readonly #options: ResponseCacheOptions
+  private readonly _options: ResponseCacheOptions
   /** Counts removals, so that a result that was requested before one is not stored after it. */
-  readonly #removals = new Map<string, number>()
-  #server = ''
-  #tools: { stamp: number; byName: Map<string, Tool> } | undefined
-  #derived = new WeakMap<Tool, unknown>()
+  private readonly _removals = new Map<string, number>()
+  private _server = ''
+  private _tools: { stamp: number; byName: Map<string, Tool> } | undefined
+  private _derived = new WeakMap<Tool, unknown>()
 
   constructor(options: ResponseCacheOptions) {
-    this.#options = options
+    this._options = options
   }
 
   /** Names the server that results belong to. */
   setServer(name: string): void {
-    this.#server = name
+    this._server = name
   }
 
   reset(): void {
-    if (this.#options.isOwn) void this.#options.store.clear()
-    this.#removals.clear()
-    this.#tools = undefined
-    this.#server = ''
+    if (this._options.isOwn) void this._options.store.clear()
+    this._removals.clear()
+    this._tools = undefined
+    this._server = ''
   }
 
   /** Reads the hints of a result. Without hints, it is private and expires at once. */
   freshnessOf(result: object): Freshness {
     const { ttlMs: hint, cacheScope } = result as { ttlMs?: unknown; cacheScope?: unknown }
-    const ttlMs = typeof hint === 'number' ? hint : this.#options.defaultTtlMs
+    const ttlMs = typeof hint === 'number' ? hint : this._options.defaultTtlMs
     const lifetimeMs = Math.min(Math.max(0, ttlMs), MAX_CACHE_TTL_MS)
     return { expiresAt: Date.now() + lifetimeMs, scope: cacheScope === 'public' ? 'public' : 'private' }
   }
 
   /** Returns a result that has not expired. */
   async read(method: string, params = ''): Promise<unknown> {
-    const entry = await this.#find(method, params)
+    const entry = await this._find(method, params)
     if (entry?.expiresAt === undefined || entry.expiresAt <= Date.now()) return undefined
     try {
       const value = JSON.parse(entry.value)
       if (!isObject(value)) throw new TypeError('The cached result is not an object')
       return value
     } catch (error) {
-      this.#options.onError(error)
-      await this.#delete(method, params)
+      this._options.onError(error)
+      await this._delete(method, params)
       return undefined
     }
   }
@@ -173,17 +173,17 @@ export class ResponseCache {
   /** Returns a number to pass to `write`, before the result is requested. */
   begin(method: string, params = ''): number {
     const key = textOf({ method, params })
-    const removals = this.#removals.get(key) ?? 0
-    this.#removals.set(key, removals)
+    const removals = this._removals.get(key) ?? 0
+    this._removals.set(key, removals)
     return removals
   }
 
   /** Stores a result, unless it was removed since `begin`. */
   async write(method: string, params: string, value: unknown, begun: number, freshness: Freshness): Promise<void> {
-    if ((this.#removals.get(textOf({ method, params })) ?? 0) !== begun) return
-    const { store, onError } = this.#options
-    const partition = this.#partition(freshness.scope)
-    const other = this.#partition(freshness.scope === 'public' ? 'private' : 'public')
+    if ((this._removals.get(textOf({ method, params })) ?? 0) !== begun) return
+    const { store, onError } = this._options
+    const partition = this._partition(freshness.scope)
+    const other = this._partition(freshness.scope === 'public' ? 'private' : 'public')
     try {
       await store.set({ method, params, partition }, { value: JSON.stringify(value), ...freshness })
       if (other !== partition) await store.delete({ method, params, partition: other })
@@ -195,52 +195,52 @@ export class ResponseCache {
   async remove(method: string, params = ''): Promise<void> {
     const key = textOf({ method, params })
     // Only what is being requested needs a count, so that URIs of a server cannot fill the memory.
-    if (params === '' || this.#removals.has(key)) this.#removals.set(key, (this.#removals.get(key) ?? 0) + 1)
-    await this.#delete(method, params)
+    if (params === '' || this._removals.has(key)) this._removals.set(key, (this._removals.get(key) ?? 0) + 1)
+    await this._delete(method, params)
   }
 
   /** Returns a tool of the last list, however old that is. */
   async tool(name: string): Promise<Tool | undefined> {
-    const entry = await this.#find('tools/list', '')
+    const entry = await this._find('tools/list', '')
     if (!entry) return undefined
-    if (this.#tools?.stamp !== entry.stamp) {
-      this.#tools = { stamp: entry.stamp, byName: new Map(this.#toolsOf(entry).map((tool) => [tool.name, tool])) }
+    if (this._tools?.stamp !== entry.stamp) {
+      this._tools = { stamp: entry.stamp, byName: new Map(this._toolsOf(entry).map((tool) => [tool.name, tool])) }
     }
-    return this.#tools.byName.get(name)
+    return this._tools.byName.get(name)
   }
 
   /** Computes a value of each tool of the list once, and returns that of one tool. */
   derive<T>(tool: Tool, compute: (tool: Tool) => T): T {
-    for (const each of this.#tools?.byName.values() ?? []) {
-      if (!this.#derived.has(each)) this.#derived.set(each, compute(each))
+    for (const each of this._tools?.byName.values() ?? []) {
+      if (!this._derived.has(each)) this._derived.set(each, compute(each))
     }
-    return (this.#derived.has(tool) ? this.#derived.get(tool) : compute(tool)) as T
+    return (this._derived.has(tool) ? this._derived.get(tool) : compute(tool)) as T
   }
 
-  #toolsOf({ value }: CacheEntry): Tool[] {
+  private _toolsOf({ value }: CacheEntry): Tool[] {
     try {
       const { tools } = JSON.parse(value) as ListToolsResult
       if (!Array.isArray(tools) || !tools.every(isObject)) throw new TypeError('The cached list of tools is malformed')
       return tools
     } catch (error) {
-      this.#options.onError(error)
+      this._options.onError(error)
       return []
     }
   }
 
-  async #find(method: string, params: string): Promise<CacheEntry | undefined> {
-    const { store } = this.#options
-    const own = this.#partition('private')
-    const shared = this.#partition('public')
+  private async _find(method: string, params: string): Promise<CacheEntry | undefined> {
+    const { store } = this._options
+    const own = this._partition('private')
+    const shared = this._partition('public')
     const entry = await store.get({ method, params, partition: own })
     if (entry || own === shared) return entry
     const other = await store.get({ method, params, partition: shared })
     return other?.scope === 'public' ? other : undefined
   }
 
-  async #delete(method: string, params: string): Promise<void> {
-    const { store, onError } = this.#options
-    for (const partition of new Set([this.#partition('private'), this.#partition('public')])) {
+  private async _delete(method: string, params: string): Promise<void> {
+    const { store, onError } = this._options
+    for (const partition of new Set([this._partition('private'), this._partition('public')])) {
       try {
         await store.delete({ method, params, partition })
       } catch (error) {
@@ -250,7 +250,7 @@ export class ResponseCache {
   }
 
   /** JSON, so that no name of a server can look like that of another user. */
-  #partition(scope: CacheScope): string {
-    return JSON.stringify([this.#server, scope === 'public' ? '' : this.#options.user])
+  private _partition(scope: CacheScope): string {
+    return JSON.stringify([this._server, scope === 'public' ? '' : this._options.user])
   }
 }

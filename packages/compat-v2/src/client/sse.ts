@@ -59,16 +59,16 @@ export class SSEClientTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: NonNullable<Transport['onmessage']>
-  readonly #inner: SseTransport
-  readonly #auth: HttpAuth
-  #isStarted = false
-  #isOpen = false
-  #isClosed = false
-  #reconnecting: ReturnType<typeof setTimeout> | undefined
+  private readonly _tenonInner: SseTransport
+  private readonly _tenonAuth: HttpAuth
+  private _tenonIsStarted = false
+  private _tenonIsOpen = false
+  private _tenonIsClosed = false
+  private _tenonReconnecting: ReturnType<typeof setTimeout> | undefined
 
   constructor(url: URL, options: SSEClientTransportOptions = {}) {
     const { authProvider, requestInit, fetch, redirectPolicy, eventSourceInit, skipIssuerMetadataValidation } = options
-    this.#auth = new HttpAuth({
+    this._tenonAuth = new HttpAuth({
       url,
       provider: authProvider,
       fetch,
@@ -80,46 +80,52 @@ export class SSEClientTransport implements Transport {
     })
     const post = createHttpFetch({ fetch: signingFetch(authProvider, fetch), redirectPolicy })
     const get = createHttpFetch({ fetch: signingFetch(authProvider, eventSourceInit?.fetch ?? fetch), redirectPolicy })
-    this.#inner = new SseTransport(url, {
-      auth: this.#auth,
+    this._tenonInner = new SseTransport(url, {
+      auth: this._tenonAuth,
       requestInit: requestInit as never,
       fetch: (to, init) => (init.method === 'GET' ? get(to, init) : post(to, init)),
       recover: false,
       endpointTimeoutMs: 2_147_483_647,
     })
-    this.#inner.onmessage = (message) => this.#receive(message)
-    this.#inner.onerror = (error) => this.onerror?.(error)
-    this.#inner.onclose = (detail) => this.#ended(detail?.reason)
+    this._tenonListen()
+  }
+
+  /** Called by `start` again, because a program may have wrapped this object. */
+  private _tenonListen(): void {
+    this._tenonInner.onmessage = (message) => this._tenonReceive(message)
+    this._tenonInner.onerror = (error) => this.onerror?.(error)
+    this._tenonInner.onclose = (detail) => this._tenonEnded(detail?.reason)
   }
 
   /** Opens the event stream, and resolves when the server has sent the endpoint for messages. */
   async start(): Promise<void> {
-    if (this.#isStarted) throw new Error(alreadyStarted)
-    this.#isStarted = true
-    await this.#open()
+    if (this._tenonIsStarted) throw new Error(alreadyStarted)
+    this._tenonIsStarted = true
+    this._tenonListen()
+    await this._tenonOpen()
   }
 
   /** Exchanges the code, or the parameters of the redirect, that the user came back with. Then connect again. */
   finishAuth(callbackParams: URLSearchParams): Promise<void>
   finishAuth(authorizationCode: string, iss?: string): Promise<void>
   async finishAuth(codeOrParams: string | URLSearchParams, iss?: string): Promise<void> {
-    await this.#auth.finish(codeOrParams, iss)
+    await this._tenonAuth.finish(codeOrParams, iss)
   }
 
   /** Ends the session. */
   async close(): Promise<void> {
-    const wasOpen = this.#isOpen
-    this.#isClosed = true
-    clearTimeout(this.#reconnecting)
-    await this.#inner.close()
+    const wasOpen = this._tenonIsOpen
+    this._tenonIsClosed = true
+    clearTimeout(this._tenonReconnecting)
+    await this._tenonInner.close()
     if (!wasOpen) this.onclose?.()
   }
 
   /** Sends a message. Resolves when the server has accepted it. */
   async send(message: JSONRPCMessage): Promise<void> {
-    if (!this.#isOpen) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
+    if (!this._tenonIsOpen) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
     try {
-      await this.#inner.send(message as RpcMessage)
+      await this._tenonInner.send(message as RpcMessage)
     } catch (error) {
       const converted = toPostError(error)
       this.onerror?.(converted)
@@ -128,13 +134,13 @@ export class SSEClientTransport implements Transport {
   }
 
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version)
+    this._tenonInner.setProtocolVersion(version)
   }
 
-  async #open(): Promise<void> {
+  private async _tenonOpen(): Promise<void> {
     try {
-      await this.#inner.start()
-      this.#isOpen = true
+      await this._tenonInner.start()
+      this._tenonIsOpen = true
     } catch (error) {
       const converted = toStreamError(error)
       this.onerror?.(converted)
@@ -143,14 +149,14 @@ export class SSEClientTransport implements Transport {
   }
 
   /** A stream that broke is opened again, as `EventSource` does. */
-  #ended(reason: string | undefined): void {
-    if (this.#isClosed) return this.onclose?.()
-    this.#isOpen = false
+  private _tenonEnded(reason: string | undefined): void {
+    if (this._tenonIsClosed) return this.onclose?.()
+    this._tenonIsOpen = false
     this.onerror?.(new SseError(undefined, reason, { type: 'error', message: reason }))
-    this.#reconnecting = setTimeout(() => this.#open().catch(() => {}), reconnectMs)
+    this._tenonReconnecting = setTimeout(() => this._tenonOpen().catch(() => {}), reconnectMs)
   }
 
-  #receive(message: unknown): void {
+  private _tenonReceive(message: unknown): void {
     const kind = classify(message)
     if (kind instanceof Fault) this.onerror?.(new Error(`Invalid message: ${kind.message}`))
     else this.onmessage?.(message as JSONRPCMessage)

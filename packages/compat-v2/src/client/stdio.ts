@@ -59,16 +59,16 @@ export class StdioClientTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: NonNullable<Transport['onmessage']>
-  readonly #parameters: StdioServerParameters
-  readonly #inner: StdioTransport
-  #isStarted = false
-  #isClosed = false
-  #onCloseCall: (() => void) | undefined
+  private readonly _tenonParameters: StdioServerParameters
+  private readonly _tenonInner: StdioTransport
+  private _tenonIsStarted = false
+  private _tenonIsClosed = false
+  private _tenonOnCloseCall: (() => void) | undefined
 
   constructor(server: StdioServerParameters) {
     const { command, args, cwd, stderr, env, maxBufferSize } = server
-    this.#parameters = server
-    this.#inner = new StdioTransport({
+    this._tenonParameters = server
+    this._tenonInner = new StdioTransport({
       command,
       args,
       cwd,
@@ -76,25 +76,31 @@ export class StdioClientTransport implements Transport {
       stderr: toOutput(stderr),
       maxMessageBytes: maxBufferSize,
     })
-    this.#inner.onmessage = (message, _stream, kind) => {
-      if (kind instanceof Fault) this.#refuse(kind)
+    this._tenonListen()
+  }
+
+  /** Called by `start` again, because a program may have wrapped this object. */
+  private _tenonListen(): void {
+    this._tenonInner.onmessage = (message, _stream, kind) => {
+      if (kind instanceof Fault) this._tenonRefuse(kind)
       else this.onmessage?.(message as JSONRPCMessage)
     }
-    this.#inner.onfault = (fault) => this.#refuse(fault)
-    this.#inner.onerror = (error) => this.onerror?.(error)
-    this.#inner.onclose = () => this.#ended()
+    this._tenonInner.onfault = (fault) => this._tenonRefuse(fault)
+    this._tenonInner.onerror = (error) => this.onerror?.(error)
+    this._tenonInner.onclose = () => this._tenonEnded()
   }
 
   /** Starts the server. */
   async start(): Promise<void> {
-    if (this.#isStarted) {
+    if (this._tenonIsStarted) {
       throw new Error(
         'StdioClientTransport already started! If using Client class, note that connect() calls start() automatically.',
       )
     }
-    this.#isStarted = true
+    this._tenonIsStarted = true
+    this._tenonListen()
     try {
-      await this.#inner.start()
+      await this._tenonInner.start()
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error)
       this.onerror?.(cause)
@@ -104,25 +110,25 @@ export class StdioClientTransport implements Transport {
 
   /** The stderr of the server, with `stderr: 'pipe'`. */
   get stderr(): Stream | null {
-    return this.#inner.stderr
+    return this._tenonInner.stderr
   }
 
   /** The id of the child process, while it runs. */
   get pid(): number | null {
-    return this.#isClosed ? null : (this.#inner.pid ?? null)
+    return this._tenonIsClosed ? null : (this._tenonInner.pid ?? null)
   }
 
   /** Ends the server. */
   async close(): Promise<void> {
-    this.#onCloseCall?.()
-    if (!this.#isStarted) return
-    await this.#inner.close()
-    this.#ended()
+    this._tenonOnCloseCall?.()
+    if (!this._tenonIsStarted) return
+    await this._tenonInner.close()
+    this._tenonEnded()
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (!this.#isStarted || this.#isClosed) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
-    await this.#inner.send(message as RpcMessage)
+    if (!this._tenonIsStarted || this._tenonIsClosed) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
+    await this._tenonInner.send(message as RpcMessage)
   }
 
   /**
@@ -131,17 +137,17 @@ export class StdioClientTransport implements Transport {
    */
   createSibling(onClose: () => void): StdioClientTransport | undefined {
     if (Object.getPrototypeOf(this) !== StdioClientTransport.prototype) return undefined
-    this.#onCloseCall = onClose
-    return new StdioClientTransport({ ...this.#parameters, stderr: 'ignore' })
+    this._tenonOnCloseCall = onClose
+    return new StdioClientTransport({ ...this._tenonParameters, stderr: 'ignore' })
   }
 
-  #refuse({ message }: { readonly message: string }): void {
+  private _tenonRefuse({ message }: { readonly message: string }): void {
     this.onerror?.(new Error(`Invalid message: ${message}`))
   }
 
-  #ended(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+  private _tenonEnded(): void {
+    if (this._tenonIsClosed) return
+    this._tenonIsClosed = true
     this.onclose?.()
   }
 }

@@ -5,7 +5,7 @@ import type { FetchLike, Transport, TransportSendOptions } from '../core/transpo
 import type { JSONRPCMessage } from '../core/types.ts'
 import { HttpAuth, signingFetch } from './http-auth.ts'
 import type { AuthProvider, OAuthClientProvider } from './oauth/provider.ts'
-import { toHttpError } from './to-sdk-error.ts'
+import { failedAttemptOf, toHttpError } from './to-sdk-error.ts'
 
 /** Where a stream begins. */
 export interface StartSSEOptions {
@@ -86,19 +86,19 @@ export class StreamableHTTPClientTransport implements Transport {
   onerror?: (error: Error) => void
   onmessage?: NonNullable<Transport['onmessage']>
   readonly hasPerRequestStream = true
-  readonly #inner: HttpTransport
-  readonly #auth: HttpAuth
-  readonly #maxRetries: number
-  readonly #firstVersion: string | undefined
-  #started: Promise<void> | undefined
-  #isStarted = false
+  private readonly _tenonInner: HttpTransport
+  private readonly _tenonAuth: HttpAuth
+  private readonly _tenonMaxRetries: number
+  private readonly _tenonFirstVersion: string | undefined
+  private _tenonStarted: Promise<void> | undefined
+  private _tenonIsStarted = false
 
   constructor(url: URL, options: StreamableHTTPClientTransportOptions = {}) {
     const { requestInit, fetch, redirectPolicy, sessionId, authProvider } = options
     const { reconnectionOptions = defaultReconnection } = options
-    this.#maxRetries = reconnectionOptions.maxRetries
-    this.#firstVersion = options.protocolVersion
-    this.#auth = new HttpAuth({
+    this._tenonMaxRetries = reconnectionOptions.maxRetries
+    this._tenonFirstVersion = options.protocolVersion
+    this._tenonAuth = new HttpAuth({
       url,
       provider: authProvider,
       fetch,
@@ -108,83 +108,90 @@ export class StreamableHTTPClientTransport implements Transport {
       onInsufficientScope: options.onInsufficientScope ?? 'reauthorize',
       maxStepUpRetries: Math.max(0, options.maxStepUpRetries ?? 1),
     })
-    this.#inner = new HttpTransport(url, {
-      auth: this.#auth,
+    this._tenonInner = new HttpTransport(url, {
+      auth: this._tenonAuth,
       requestInit: requestInit as never,
       fetch: createHttpFetch({ fetch: signingFetch(authProvider, fetch), redirectPolicy }),
       reconnect: toBackoff(reconnectionOptions),
       reconnectionScheduler: options.reconnectionScheduler,
       recover: false,
+      standardHeaders: false,
       terminateOnClose: false,
       sessionId,
     })
-    this.#inner.onmessage = (message) => this.#receive(message)
-    this.#inner.onerror = (error) => this.#report(error)
-    this.#inner.onclose = () => this.onclose?.()
+    this._tenonListen()
+  }
+
+  /** Called by `start` again, because a program may have wrapped this object. */
+  private _tenonListen(): void {
+    this._tenonInner.onmessage = (message) => this._tenonReceive(message)
+    this._tenonInner.onerror = (error) => this._tenonReport(error)
+    this._tenonInner.onclose = () => this.onclose?.()
   }
 
   /** Starts the transport. No request is sent yet. */
   async start(): Promise<void> {
-    if (this.#isStarted) throw new Error(alreadyStarted)
-    this.#isStarted = true
-    await this.#open()
+    if (this._tenonIsStarted) throw new Error(alreadyStarted)
+    this._tenonIsStarted = true
+    this._tenonListen()
+    await this._tenonOpen()
   }
 
   /** Exchanges the code, or the parameters of the redirect, that the user came back with. Then connect again. */
   finishAuth(callbackParams: URLSearchParams): Promise<void>
   finishAuth(authorizationCode: string, iss?: string): Promise<void>
   async finishAuth(codeOrParams: string | URLSearchParams, iss?: string): Promise<void> {
-    await this.#auth.finish(codeOrParams, iss)
+    await this._tenonAuth.finish(codeOrParams, iss)
   }
 
   /** Ends all requests. The session on the server stays open: see `terminateSession`. */
   async close(): Promise<void> {
-    if (this.#started) await this.#inner.close()
+    if (this._tenonStarted) await this._tenonInner.close()
     else this.onclose?.()
   }
 
   /** Sends a message, or several. */
   async send(message: JSONRPCMessage | JSONRPCMessage[], options: TransportSendOptions = {}): Promise<void> {
-    await this.#open()
+    await this._tenonOpen()
     const { requestSignal, onRequestStreamEnd, resumptionToken, onresumptiontoken } = options
     const headers = ownHeaders(options.headers)
     const isRequest = !Array.isArray(message) && 'method' in message && 'id' in message
     if (requestSignal?.aborted) return
-    const onAbort = () => isRequest && this.#inner.cancelRequest(message.id as number)
+    const onAbort = () => isRequest && this._tenonInner.cancelRequest(message.id as number)
     requestSignal?.addEventListener('abort', onAbort, { once: true })
     try {
-      const sendOptions = { resumptionToken, onresumptiontoken, ...(headers && { headers }) }
-      await this.#inner.send(message as RpcMessage | RpcMessage[], sendOptions)
+      const sendOptions = { batch: true, resumptionToken, onresumptiontoken, ...(headers && { headers }) }
+      await this._tenonInner.send(message as RpcMessage | RpcMessage[], sendOptions)
       if (isRequest) onRequestStreamEnd?.()
     } catch (error) {
       if (requestSignal?.aborted) return
-      throw this.#report(error)
+      throw this._tenonReport(error)
     } finally {
       requestSignal?.removeEventListener('abort', onAbort)
     }
   }
 
   get sessionId(): string | undefined {
-    return this.#inner.sessionId
+    return this._tenonInner.sessionId
   }
 
   /** Asks the server to end the session. */
   async terminateSession(): Promise<void> {
     if (!this.sessionId) return
-    await this.#open()
+    await this._tenonOpen()
     try {
-      await this.#inner.terminateSession()
+      await this._tenonInner.terminateSession()
     } catch (error) {
-      throw this.#report(error)
+      throw this._tenonReport(error)
     }
   }
 
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version)
+    this._tenonInner.setProtocolVersion(version)
   }
 
   get protocolVersion(): string | undefined {
-    return this.#inner.protocolVersion ?? this.#firstVersion
+    return this._tenonInner.protocolVersion ?? this._tenonFirstVersion
   }
 
   /** Opens a stream that continues after an event. */
@@ -192,12 +199,13 @@ export class StreamableHTTPClientTransport implements Transport {
     lastEventId: string,
     options: { onresumptiontoken?: (token: string) => void } = {},
   ): Promise<void> {
-    await this.#open()
+    await this._tenonOpen()
     try {
-      await this.#inner.resumeStream(lastEventId, options)
+      await this._tenonInner.resumeStream(lastEventId, options)
     } catch (error) {
       // A server without this stream answers 405.
-      if (!(error instanceof HttpError) || error.status !== 405) throw toHttpError(error as HttpError, this.#maxRetries)
+      if (!(error instanceof HttpError) || error.status !== 405)
+        throw toHttpError(error as HttpError, this._tenonMaxRetries)
     }
   }
 
@@ -205,33 +213,33 @@ export class StreamableHTTPClientTransport implements Transport {
   async sendRequest(text: string, request: OutgoingRequest): Promise<void> {
     const { send } = (request.options ?? {}) as { send?: TransportSendOptions }
     if (this.send !== StreamableHTTPClientTransport.prototype.send) return this.send(JSON.parse(text), send)
-    await this.#open()
+    await this._tenonOpen()
     const headers = ownHeaders(send?.headers)
     const { resumptionToken, onresumptiontoken } = send ?? {}
     const options = { ...request.options, headers, resumptionToken, onresumptiontoken }
     try {
-      await this.#inner.sendRequest(text, { ...request, options })
+      await this._tenonInner.sendRequest(text, { ...request, options })
     } catch (error) {
-      throw this.#report(error)
+      throw this._tenonReport(error)
     }
   }
 
   /** @internal Cancels a request of a link by closing its stream, if its revision has that. */
   cancelRequest(id: number): boolean {
-    return this.#inner.cancelRequest(id)
+    return this._tenonInner.cancelRequest(id)
   }
 
-  #open(): Promise<void> {
-    this.#started ??= this.#start()
-    return this.#started
+  private _tenonOpen(): Promise<void> {
+    this._tenonStarted ??= this._tenonStart()
+    return this._tenonStarted
   }
 
-  async #start(): Promise<void> {
-    await this.#inner.start()
-    if (this.#firstVersion !== undefined) this.#inner.setProtocolVersion(this.#firstVersion)
+  private async _tenonStart(): Promise<void> {
+    await this._tenonInner.start()
+    if (this._tenonFirstVersion !== undefined) this._tenonInner.setProtocolVersion(this._tenonFirstVersion)
   }
 
-  #receive(message: unknown): void {
+  private _tenonReceive(message: unknown): void {
     for (const each of Array.isArray(message) ? message : [message]) {
       const kind = classify(each)
       if (kind instanceof Fault) this.onerror?.(new Error(`Invalid message: ${kind.message}`))
@@ -239,8 +247,13 @@ export class StreamableHTTPClientTransport implements Transport {
     }
   }
 
-  #report(error: unknown): Error {
-    const converted = error instanceof HttpError ? toHttpError(error, this.#maxRetries) : (error as Error)
+  private _tenonReport(error: unknown): Error {
+    const attempt = failedAttemptOf(error)
+    const converted = attempt
+      ? new Error(`Failed to reconnect SSE stream: ${this._tenonReport(attempt).message}`)
+      : error instanceof HttpError
+        ? toHttpError(error, this._tenonMaxRetries)
+        : (error as Error)
     this.onerror?.(converted)
     return converted
   }

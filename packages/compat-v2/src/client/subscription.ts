@@ -27,7 +27,7 @@ interface Opening {
 
 /** The subscriptions of a client. */
 export class Subscriptions {
-  readonly #open = new Map<number, Opening>()
+  private readonly _open = new Map<number, Opening>()
 
   /** Opens a subscription. Resolves when the server has acknowledged it. */
   async listen(send: SendListen, options: RequestOptions = {}): Promise<McpSubscription> {
@@ -42,7 +42,7 @@ export class Subscriptions {
       isOver = true
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
-      if (id !== undefined) this.#open.delete(id)
+      if (id !== undefined) this._open.delete(id)
       stop.abort('The subscription was closed')
       closed.resolve(how)
       opening.reject(error)
@@ -52,7 +52,7 @@ export class Subscriptions {
     signal?.addEventListener('abort', onAbort, { once: true })
     const onSent = (sent: number) => {
       id = sent
-      this.#open.set(sent, {
+      this._open.set(sent, {
         acknowledged: (filter) => {
           clearTimeout(timer)
           opening.resolve(filter)
@@ -73,12 +73,12 @@ export class Subscriptions {
   take({ method, params }: Notification): boolean {
     if (method === 'notifications/subscriptions/acknowledged') {
       const meta = params?._meta as Record<string, unknown> | undefined
-      const opening = this.#find(meta?.[SUBSCRIPTION_ID_META_KEY])
+      const opening = this._find(meta?.[SUBSCRIPTION_ID_META_KEY])
       opening?.acknowledged(isObject(params?.notifications) ? params.notifications : {})
       return opening !== undefined
     }
     if (method !== 'notifications/cancelled') return false
-    const opening = this.#find(params?.requestId)
+    const opening = this._find(params?.requestId)
     opening?.ended(new Error('subscriptions/listen: server cancelled the subscription'))
     return opening !== undefined
   }
@@ -86,12 +86,12 @@ export class Subscriptions {
   /** The connection has ended. */
   clear(): void {
     const error = new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed')
-    for (const opening of [...this.#open.values()]) opening.ended(error)
-    this.#open.clear()
+    for (const opening of [...this._open.values()]) opening.ended(error)
+    this._open.clear()
   }
 
-  #find(id: unknown): Opening | undefined {
-    return typeof id === 'number' ? this.#open.get(id) : undefined
+  private _find(id: unknown): Opening | undefined {
+    return typeof id === 'number' ? this._open.get(id) : undefined
   }
 }
 

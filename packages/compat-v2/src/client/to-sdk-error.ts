@@ -41,7 +41,7 @@ export function toHttpError(error: HttpError, maxRetries = 2): Error {
   if (method === 'GET' && outcome === 'unknown' && (cause === undefined || cause instanceof HttpError)) {
     return new Error(`Maximum reconnection attempts (${maxRetries}) exceeded.`)
   }
-  if (outcome === 'unknown' && status !== undefined) return new Error(`SSE stream disconnected: ${cause ?? error}`)
+  if (outcome === 'unknown' && status !== undefined) return new Error(`SSE stream disconnected: ${rootOf(error)}`)
   if (cause instanceof Error && !(cause instanceof HttpError)) return cause
   if (contentType !== undefined) {
     const what = `Unexpected content type: ${contentType || null}`
@@ -50,6 +50,19 @@ export function toHttpError(error: HttpError, maxRetries = 2): Error {
   if (status === undefined) return error
   const data = { status, statusText, text: body ?? '' }
   return new SdkHttpError(...describeRefusal(method, statusText, body ?? message), data)
+}
+
+/** The attempt that failed, if an error says that a stream could not be opened again. */
+export function failedAttemptOf(error: unknown): HttpError | undefined {
+  return error instanceof HttpError && error.outcome === 'refused' && error.cause instanceof HttpError
+    ? error.cause
+    : undefined
+}
+
+/** The error that `fetch` or a stream of it threw. */
+function rootOf(error: HttpError): unknown {
+  const { cause } = error
+  return cause instanceof HttpError ? rootOf(cause) : (cause ?? error)
 }
 
 function describeRefusal(method: string | undefined, statusText: string, body: string): [SdkErrorCode, string] {

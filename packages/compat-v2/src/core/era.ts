@@ -87,14 +87,14 @@ function revision(id: string): Revision {
 class LegacyEra implements WireEra {
   readonly kind = 'legacy'
   readonly name = '2025-11-25'
-  readonly #revision = revision(this.name)
+  private readonly _revision = revision(this.name)
 
   hasRequest(method: string): boolean {
-    return methods.has(method) && !this.#revision.lacks(method)
+    return methods.has(method) && !this._revision.lacks(method)
   }
 
   hasNotification(method: string): boolean {
-    return notifications.has(method) && !this.#revision.lacks(method)
+    return notifications.has(method) && !this._revision.lacks(method)
   }
 
   envelopeProblem(): undefined {
@@ -102,8 +102,14 @@ class LegacyEra implements WireEra {
   }
 
   encodeResult(method: string, result: Result): Result {
-    if (method === 'tools/list') return this.#revision.toResult(method, result) as Result
-    return withoutHint(result)
+    const plain = withoutHint(result)
+    const { tools } = plain as { tools?: unknown }
+    return method === 'tools/list' && Array.isArray(tools) ? { ...plain, tools: this._withObjectSchemas(tools) } : plain
+  }
+
+  private _withObjectSchemas(tools: readonly unknown[]): unknown[] {
+    const adapted = this._revision.toResult('tools/list', { tools }).tools as unknown[]
+    return adapted.map((tool, index) => withDialect(tool as ListedTool, tools[index] as ListedTool))
   }
 
   projectToolResult(result: CallToolResult, outputSchema?: Readonly<Record<string, unknown>>): CallToolResult {
@@ -119,14 +125,14 @@ class LegacyEra implements WireEra {
 class ModernEra implements WireEra {
   readonly kind = 'modern'
   readonly name = MODERN_PROTOCOL_VERSION
-  readonly #revision = revision(MODERN_PROTOCOL_VERSION)
+  private readonly _revision = revision(MODERN_PROTOCOL_VERSION)
 
   hasRequest(method: string): boolean {
-    return methods.has(method) && !this.#revision.lacks(method)
+    return methods.has(method) && !this._revision.lacks(method)
   }
 
   hasNotification(method: string): boolean {
-    return notifications.has(method) && !this.#revision.lacks(method)
+    return notifications.has(method) && !this._revision.lacks(method)
   }
 
   envelopeProblem(envelope: Readonly<Record<string, unknown>> | undefined): string | undefined {
@@ -139,7 +145,7 @@ class ModernEra implements WireEra {
   }
 
   encodeResult(method: string, result: Result, serverInfo: Implementation | undefined): Result {
-    const typed = withResultType(method, this.#withoutRemovedFields(method, result))
+    const typed = withResultType(method, this._withoutRemovedFields(method, result))
     const isCacheable = typed.resultType === 'complete' && cacheableMethods.has(method)
     return withServerInfo(isCacheable ? fillCacheHints(typed) : withoutHint(typed), serverInfo)
   }
@@ -149,7 +155,7 @@ class ModernEra implements WireEra {
   }
 
   /** Fields that earlier revisions had. */
-  #withoutRemovedFields(method: string, result: Result): Result {
+  private _withoutRemovedFields(method: string, result: Result): Result {
     const { tools, capabilities } = result as { tools?: unknown; capabilities?: unknown }
     if (method === 'tools/list' && Array.isArray(tools)) {
       const withoutExecution = ({ execution: _, ...tool }: Record<string, unknown>) => tool
@@ -167,6 +173,19 @@ export const modernEra: WireEra = new ModernEra()
 /** The era of a revision; the legacy one as long as none is negotiated. */
 export function eraOf(version: string | undefined): WireEra {
   return version !== undefined && isModernProtocolVersion(version) ? modernEra : legacyEra
+}
+
+interface ListedTool {
+  readonly outputSchema?: { readonly $schema?: unknown; readonly properties?: { readonly result?: object } }
+}
+
+/** An output schema that became a property of an object keeps its dialect, which the object has too. */
+function withDialect(adapted: ListedTool, tool: ListedTool): ListedTool {
+  const { outputSchema } = adapted
+  const $schema = tool?.outputSchema?.$schema
+  if (adapted === tool || $schema === undefined) return adapted
+  const properties = { result: { $schema, ...outputSchema?.properties?.result } }
+  return { ...adapted, outputSchema: { ...outputSchema, properties } }
 }
 
 function withResultType(method: string, result: Result): Result {

@@ -14,9 +14,9 @@ export class TransportOfLink implements LinkTransport {
   onclose: LinkTransport['onclose']
   readonly transport: Transport
   /** What the transport said about each message. Messages are never copied on the way, so that they are the keys. */
-  readonly #extras = new WeakMap<object, MessageExtraInfo>()
+  private readonly _extras = new WeakMap<object, MessageExtraInfo>()
   /** The options of our requests that wait for a response: a cancellation takes the same way. */
-  readonly #options = new Map<number, TransportSendOptions>()
+  private readonly _options = new Map<number, TransportSendOptions>()
 
   constructor(transport: Transport) {
     this.transport = transport
@@ -28,7 +28,7 @@ export class TransportOfLink implements LinkTransport {
     const { onmessage, onerror, onclose } = transport
     transport.onmessage = (message, extra) => {
       onmessage?.call(transport, message, extra)
-      if (extra) this.#extras.set(message, toExtra(extra))
+      if (extra) this._extras.set(message, toExtra(extra))
       this.onmessage?.(message)
     }
     transport.onerror = (error) => {
@@ -46,25 +46,25 @@ export class TransportOfLink implements LinkTransport {
   }
 
   extraOf(message: object): MessageExtraInfo | undefined {
-    return this.#extras.get(message)
+    return this._extras.get(message)
   }
 
   send(message: RpcMessage | RpcMessage[]): Promise<void> | void {
     if (Array.isArray(message)) return Promise.all(message.map((each) => this.send(each))).then(() => {})
     const requestId = 'method' in message ? message.params?.requestId : undefined
-    const options = typeof requestId === 'number' ? this.#options.get(requestId) : undefined
+    const options = typeof requestId === 'number' ? this._options.get(requestId) : undefined
     return this.transport.send(message as JSONRPCMessage, options)
   }
 
   sendRequest(text: string, { id, options }: OutgoingRequest): Promise<void> | void {
     const sendOptions = (options as CarriesSendOptions | undefined)?.transport
-    if (sendOptions) this.#options.set(id, sendOptions)
+    if (sendOptions) this._options.set(id, sendOptions)
     return this.transport.send(JSON.parse(text), sendOptions)
   }
 
   /** A request has its response, or waits no longer. */
   forget(id: number | undefined): void {
-    if (id !== undefined) this.#options.delete(id)
+    if (id !== undefined) this._options.delete(id)
   }
 
   close(): Promise<void> {

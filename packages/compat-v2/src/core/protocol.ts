@@ -75,13 +75,13 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
 
   protected _negotiatedProtocolVersion?: string | undefined
   protected _supportedProtocolVersions: string[]
-  protected readonly _protocolOptions: ProtocolOptions
+  protected readonly _tenonProtocolOptions: ProtocolOptions
   /** Programs read it to call a handler that was set before. */
   readonly _requestHandlers: Map<string, StoredHandler<ContextT>> = new Map<string, StoredHandler<ContextT>>()
-  readonly #notificationHandlers = new Map<string, StoredNotificationHandler>()
-  readonly #debounced = new Set<string>()
-  #wire: TransportOfLink | undefined
-  #link: Link | undefined
+  private readonly _notificationHandlers = new Map<string, StoredNotificationHandler>()
+  private readonly _tenonDebounced = new Set<string>()
+  private _tenonWire: TransportOfLink | undefined
+  private _tenonLink: Link | undefined
 
   static {
     setVersion = (protocol, version) => {
@@ -90,7 +90,7 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   }
 
   constructor(options: ProtocolOptions = {}) {
-    this._protocolOptions = options
+    this._tenonProtocolOptions = options
     this._supportedProtocolVersions = options.supportedProtocolVersions ?? SUPPORTED_PROTOCOL_VERSIONS
     this.setRequestHandler('ping', () => ({}))
   }
@@ -117,64 +117,65 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   }
 
   get transport(): Transport | undefined {
-    return this.#wire?.transport
+    return this._tenonWire?.transport
   }
 
   /** Starts the transport and takes over its messages. */
   async connect(transport: Transport): Promise<void> {
     const wire = new TransportOfLink(transport)
-    const link = new Link(wire, this.#receiver(wire))
+    const link = new Link(wire, this._tenonReceiver(wire))
     link.firstId = 0
-    this.#wire = wire
-    this.#link = link
+    this._tenonWire = wire
+    this._tenonLink = link
     transport.setSupportedProtocolVersions?.(this._supportedProtocolVersions)
     await link.open()
   }
 
   async close(): Promise<void> {
-    await this.#link?.close(0)
+    await this._tenonLink?.close(0)
   }
 
-  #receiver(wire: TransportOfLink): Receiver {
+  private _tenonReceiver(wire: TransportOfLink): Receiver {
     return {
       methods: controlMethods,
-      request: (exchange) => this.#receive(exchange, wire),
-      notification: (notification) => this.#notified(notification, wire),
+      request: (exchange) => this._tenonReceive(exchange, wire),
+      notification: (notification) => this._tenonNotified(notification, wire),
       unmatched: (response) =>
-        this.#report(new Error(`Received a response for an unknown message ID: ${JSON.stringify(response)}`)),
+        this._tenonReport(new Error(`Received a response for an unknown message ID: ${JSON.stringify(response)}`)),
       closed: (link) => {
-        if (link !== this.#link) return
-        this.#link = undefined
-        this.#wire = undefined
-        this.#debounced.clear()
+        if (link !== this._tenonLink) return
+        this._tenonLink = undefined
+        this._tenonWire = undefined
+        this._tenonDebounced.clear()
         this._onclose()
       },
-      error: (error) => this.#report(error),
+      error: (error) => this._tenonReport(error),
     }
   }
 
-  #report(error: unknown): void {
+  private _tenonReport(error: unknown): void {
     this.onerror?.(error instanceof Error ? error : new Error(String(error)))
   }
 
-  #receive(exchange: Exchange, wire: TransportOfLink): void {
+  private _tenonReceive(exchange: Exchange, wire: TransportOfLink): void {
     const extra = wire.extraOf(exchange.request)
-    const run = () => this.#answer(exchange, wire, extra)
+    const run = () => this._tenonAnswer(exchange, wire, extra)
     // Handlers start after the message was received, as programs expect that send a request and its cancellation at once.
     Promise.resolve()
       .then(run)
       .then(
-        (result) => exchange.reply(this.#era.encodeResult(exchange.request.method, result, this._outboundServerInfo())),
-        (error) => this.#fail(exchange, error),
+        (result) =>
+          exchange.reply(this._tenonEra.encodeResult(exchange.request.method, result, this._outboundServerInfo())),
+        (error) => this._tenonFail(exchange, error),
       )
       .catch((error) => {
-        this.#report(new Error(`Failed to encode result for ${exchange.request.method}: ${error}`))
+        this._tenonReport(new Error(`Failed to encode result for ${exchange.request.method}: ${error}`))
         exchange.fail({ code: ProtocolErrorCode.InternalError, message: 'Internal error' })
       })
       .finally(() => exchange.handled())
   }
 
-  #fail(exchange: Exchange, error: unknown): void {
+  private _tenonFail(exchange: Exchange, error: unknown): void {
     const { code, message, data } = (isObject(error) || error instanceof Error ? error : {}) as Partial<ProtocolError>
     const known = Number.isSafeInteger(code) ? (code as number) : ProtocolErrorCode.InternalError
     exchange.fail({
@@ -184,10 +185,14 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     })
   }
 
-  #answer(exchange: Exchange, wire: TransportOfLink, extra: MessageExtraInfo | undefined): Result | Promise<Result> {
+  private _tenonAnswer(
+    exchange: Exchange,
+    wire: TransportOfLink,
+    extra: MessageExtraInfo | undefined,
+  ): Result | Promise<Result> {
     const { id, method, params } = exchange.request
-    const era = this.#era
-    this.#checkClassification(method, era, extra)
+    const era = this._tenonEra
+    this._tenonCheckClassification(method, era, extra)
     const handler = this._requestHandlers.get(method) ?? this.fallbackRequestHandler
     if (!handler || (isSpecRequestMethod(method) && !era.hasRequest(method))) {
       throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found')
@@ -196,14 +201,14 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     const problem = era.envelopeProblem(lifted.envelope)
     if (problem !== undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, problem)
     const request = { jsonrpc: '2.0', id, method, ...(lifted.params && { params: lifted.params }) } as JSONRPCRequest
-    return handler(request, this.buildContext(this.#context(exchange, wire, lifted, extra), extra))
+    return handler(request, this.buildContext(this._tenonContext(exchange, wire, lifted, extra), extra))
   }
 
   /** An entry point passed a message of one era to an instance of the other. */
-  #checkClassification(method: string, era: WireEra, extra: MessageExtraInfo | undefined): void {
+  private _tenonCheckClassification(method: string, era: WireEra, extra: MessageExtraInfo | undefined): void {
     const problem = mismatch(method, era, extra)
     if (!problem) return
-    this.#report(new Error(`Era mismatch on inbound request '${method}': ${problem.reason}`))
+    this._tenonReport(new Error(`Era mismatch on inbound request '${method}': ${problem.reason}`))
     throw new ProtocolError(
       ProtocolErrorCode.UnsupportedProtocolVersion,
       `Unsupported protocol version: ${problem.requested}`,
@@ -211,7 +216,12 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     )
   }
 
-  #context(exchange: Exchange, wire: TransportOfLink, lifted: Lifted, extra?: MessageExtraInfo): BaseContext {
+  private _tenonContext(
+    exchange: Exchange,
+    wire: TransportOfLink,
+    lifted: Lifted,
+    extra?: MessageExtraInfo,
+  ): BaseContext {
     const { id, method } = exchange.request
     const responses = lifted.inputResponses === undefined ? undefined : splitResponses(lifted.inputResponses)
     const send = (request: Request, second?: StandardSchemaV1 | RequestOptions, third?: RequestOptions) => {
@@ -239,37 +249,33 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     }
   }
 
-  #notified(received: RpcNotification, wire: TransportOfLink): void {
+  private _tenonNotified(received: RpcNotification, wire: TransportOfLink): void {
     const { method } = received
-    const era = this.#era
+    const era = this._tenonEra
     const problem = mismatch(method, era, wire.extraOf(received))
     if (problem) {
-      return this.#report(new Error(`Era mismatch on inbound notification '${method}': ${problem.reason}`))
+      return this._tenonReport(new Error(`Era mismatch on inbound notification '${method}': ${problem.reason}`))
     }
     if (isSpecNotificationMethod(method) && !era.hasNotification(method)) return
-    const handler = this.#notificationHandlers.get(method) ?? this.fallbackNotificationHandler
-    if (!handler) return this.#checkControl(received)
+    const handler = this._notificationHandlers.get(method) ?? this.fallbackNotificationHandler
+    if (!handler) return this._tenonCheckControl(received)
     const { params } = lift(received.params as Record<string, unknown> | undefined, false)
     const notification = { jsonrpc: '2.0', method, ...(params && { params }) } as Notification
     Promise.resolve()
       .then(() => handler(notification))
-      .catch((error) => this.#report(new Error(`Uncaught error in notification handler: ${error}`)))
+      .catch((error) => this._tenonReport(new Error(`Uncaught error in notification handler: ${error}`)))
   }
 
   /** Progress and cancellations are handled by the link, which ignores malformed ones. */
-  #checkControl({ method, params }: RpcNotification): void {
+  private _tenonCheckControl({ method, params }: RpcNotification): void {
     if (method !== controlMethods.progress && method !== controlMethods.cancelled) return
     const problem = paramsProblem(method, params)
-    if (problem !== undefined) this.#report(new Error(`Uncaught error in notification handler: ${problem}`))
-  }
-
-  get #era(): WireEra {
-    return eraOf(this._negotiatedProtocolVersion)
+    if (problem !== undefined) this._tenonReport(new Error(`Uncaught error in notification handler: ${problem}`))
   }
 
   /** How messages of this connection look. */
-  protected get _era(): WireEra {
-    return this.#era
+  protected get _tenonEra(): WireEra {
+    return eraOf(this._negotiatedProtocolVersion)
   }
 
   /** Sends a request. A method that is not part of the protocol needs the schema of its result. */
@@ -284,23 +290,23 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   ): Promise<StandardSchemaV1.InferOutput<T>>
   request(request: Request, second?: StandardSchemaV1 | RequestOptions, third?: RequestOptions): Promise<unknown> {
     const { method } = request
-    this.#checkSendable(method, 'Method', isSpecRequestMethod, this.#era.hasRequest(method))
+    this._tenonCheckSendable(method, 'Method', isSpecRequestMethod, this._tenonEra.hasRequest(method))
     const schema = isStandardSchema(second) ? second : undefined
     if (!schema && !isSpecRequestMethod(method)) {
       throw new TypeError(`'${method}' is not a spec method; pass a result schema as the second argument to request().`)
     }
-    return this.#request(request, schema, (schema ? third : second) as RequestOptions | undefined)
+    return this._tenonRequest(request, schema, (schema ? third : second) as RequestOptions | undefined)
   }
 
-  async #request(
+  private async _tenonRequest(
     request: Request,
     schema: StandardSchemaV1 | undefined,
     options: RequestOptions = {},
   ): Promise<unknown> {
     const { method } = request
-    const [link, wire] = [this.#link, this.#wire]
+    const [link, wire] = [this._tenonLink, this._tenonWire]
     if (!link || !wire) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
-    if (this._protocolOptions.enforceStrictCapabilities) this.assertCapabilityForMethod(method)
+    if (this._tenonProtocolOptions.enforceStrictCapabilities) this.assertCapabilityForMethod(method)
     const { signal } = options
     if (signal?.aborted) throw toSdkError(signal.reason)
     let id: number | undefined
@@ -309,7 +315,7 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     })
     try {
       const result = await link.request(method, request.params as Record<string, unknown> | undefined, sendOptions)
-      return await this.#checkResult(request, withoutResultType(result as Result), schema)
+      return await this._tenonCheckResult(request, withoutResultType(result as Result), schema)
     } catch (error) {
       throw fromLinkError(error, options)
     } finally {
@@ -317,7 +323,11 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
     }
   }
 
-  async #checkResult(request: Request, result: Result, schema: StandardSchemaV1 | undefined): Promise<unknown> {
+  private async _tenonCheckResult(
+    request: Request,
+    result: Result,
+    schema: StandardSchemaV1 | undefined,
+  ): Promise<unknown> {
     const { method } = request
     if (schema) {
       const checked = await check(schema, result)
@@ -337,26 +347,31 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
   /** Sends a notification. */
   async notification(notification: Notification, options?: NotificationOptions): Promise<void> {
     const { method } = notification
-    if (!this.#wire) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
-    this.#checkSendable(method, 'Notification', isSpecNotificationMethod, this.#era.hasNotification(method))
+    if (!this._tenonWire) throw new SdkError(SdkErrorCode.NotConnected, 'Not connected')
+    this._tenonCheckSendable(method, 'Notification', isSpecNotificationMethod, this._tenonEra.hasNotification(method))
     this.assertNotificationCapability(method)
     const message = { jsonrpc: '2.0' as const, ...notification }
-    const isDebounced = this._protocolOptions.debouncedNotificationMethods?.includes(method)
+    const isDebounced = this._tenonProtocolOptions.debouncedNotificationMethods?.includes(method)
     if (!isDebounced || notification.params || options?.relatedRequestId !== undefined) {
-      return this.#wire.transport.send(message, options)
+      return this._tenonWire.transport.send(message, options)
     }
-    if (this.#debounced.has(method)) return
-    this.#debounced.add(method)
+    if (this._tenonDebounced.has(method)) return
+    this._tenonDebounced.add(method)
     Promise.resolve()
       .then(async () => {
-        if (this.#debounced.delete(method)) await this.#wire?.transport.send(message, options)
+        if (this._tenonDebounced.delete(method)) await this._tenonWire?.transport.send(message, options)
       })
-      .catch((error) => this.#report(error))
+      .catch((error) => this._tenonReport(error))
   }
 
-  #checkSendable(method: string, noun: string, isSpec: (method: string) => boolean, isInEra: boolean): void {
+  private _tenonCheckSendable(
+    method: string,
+    noun: string,
+    isSpec: (method: string) => boolean,
+    isInEra: boolean,
+  ): void {
     if (!isSpec(method) || isInEra) return
-    const era = this.#era.name
+    const era = this._tenonEra.name
     throw new SdkError(
       SdkErrorCode.MethodNotSupportedByProtocolVersion,
       `${noun} '${method}' is not supported by the negotiated protocol version (wire era ${era})`,
@@ -413,11 +428,11 @@ export abstract class Protocol<ContextT extends BaseContext = BaseContext> {
       typeof second === 'function'
         ? specNotificationHandler(method, second)
         : customNotificationHandler(method, second.params, third)
-    this.#notificationHandlers.set(method, stored)
+    this._notificationHandlers.set(method, stored)
   }
 
   removeNotificationHandler(method: NotificationMethod | string): void {
-    this.#notificationHandlers.delete(method)
+    this._notificationHandlers.delete(method)
   }
 
   protected _getRequestHandler(method: string): StoredHandler<ContextT> | undefined {

@@ -8,12 +8,12 @@ export type StreamableHTTPServerTransportOptions = WebStandardStreamableHTTPServ
 
 /** A Streamable HTTP transport for `node:http`, Express and the like: one for each session, or one for each request. */
 export class NodeStreamableHTTPServerTransport extends RawTransport implements Transport {
-  readonly #versions: string[]
+  private readonly _tenonVersions: string[]
 
   constructor(options: StreamableHTTPServerTransportOptions = {}) {
     const versions = acceptedVersions(options)
     super(toRawOptions(options, versions))
-    this.#versions = versions
+    this._tenonVersions = versions
   }
 
   /** Handles a request: GET, POST or DELETE. */
@@ -37,6 +37,6 @@ export class NodeStreamableHTTPServerTransport extends RawTransport implements T
 
   /** Called by the server: requests that name another revision are refused. */
   setSupportedProtocolVersions(versions: string[]): void {
-    this.#versions.splice(0, Number.POSITIVE_INFINITY, ...versions)
+    this._tenonVersions.splice(0, Number.POSITIVE_INFINITY, ...versions)
   }
 }

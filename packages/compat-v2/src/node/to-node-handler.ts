@@ -1,7 +1,10 @@
+import type { Readable } from 'node:stream'
 import { isObject } from '../core/objects.ts'
 import type { AuthInfo } from '../core/types.ts'
 import type { McpHandlerRequestOptions } from '../server/create-mcp-handler.ts'
+import { callHandlerOf, JsonReply, type Reply } from '../server/http-call.ts'
 import { DEFAULT_MAX_REQUEST_BODY_SIZE } from '../server/request-body.ts'
+import { NodeCall } from './node-call.ts'
 
 /** The members of `IncomingMessage` that are used. */
 export interface NodeIncomingMessageLike extends AsyncIterable<unknown> {
@@ -19,6 +22,8 @@ export interface NodeServerResponseLike {
   end(chunk?: string | Uint8Array): unknown
   on(event: string, listener: (...args: unknown[]) => void): unknown
   destroyed?: boolean
+  headersSent?: boolean
+  writableEnded?: boolean
 }
 
 export interface FetchLikeMcpHandler {
@@ -59,46 +64,86 @@ export function toNodeHandler(handler: FetchLikeMcpHandler, options: ToNodeHandl
   return async (req, res, given) => {
     // Express passes `next` as the third argument.
     const parsedBody = typeof given === 'function' ? undefined : given
-    const gone = new AbortController()
+    const call = new NodeCall(req, ({ text, signal }) => createRequest(req, text, parsedBody, signal))
     let isFinished = false
     res.on('close', () => {
-      if (!isFinished) gone.abort()
+      if (!isFinished) call.gone()
     })
-    if (res.destroyed) gone.abort()
-    const response = await answer(handler, req, parsedBody, gone.signal, options)
-    res.writeHead(response.status, Object.fromEntries(response.headers))
-    if (response.body) await copy(response.body, res, gone.signal)
-    isFinished = true
-    res.end()
+    if (res.destroyed) call.gone()
+    const reply = await answer(handler, req, parsedBody, call, options)
+    try {
+      if (!(reply instanceof JsonReply)) await copy(reply, res, call.signal)
+      isFinished = true
+      if (reply instanceof JsonReply) endWithJson(res, reply)
+      else if (!res.writableEnded) res.end()
+    } catch (error) {
+      // Most programs do not await this function, so that a rejection would end their process.
+      isFinished = true
+      report(error, options)
+      if (!isAnswered(res)) endWithJson(res, new JsonReply(500, internalError(null)))
+    }
   }
+}
+
+/** Whether the program has sent a response itself, for example because of a timeout. */
+function isAnswered({ headersSent, writableEnded }: NodeServerResponseLike): boolean {
+  return headersSent === true || writableEnded === true
+}
+
+function checkUnanswered(res: NodeServerResponseLike): void {
+  if (isAnswered(res)) throw new Error('The response was sent before the handler finished. Its result is discarded.')
+}
+
+function endWithJson(res: NodeServerResponseLike, { status, text }: JsonReply): void {
+  checkUnanswered(res)
+  const length = String(Buffer.byteLength(text))
+  res.writeHead(status, { 'content-type': 'application/json', 'content-length': length })
+  res.end(text)
 }
 
 async function answer(
   handler: FetchLikeMcpHandler,
   req: NodeIncomingMessageLike,
   parsedBody: unknown,
-  signal: AbortSignal,
-  { onerror, maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE }: ToNodeHandlerOptions,
-): Promise<Response> {
+  call: NodeCall,
+  handlerOptions: ToNodeHandlerOptions,
+): Promise<Reply> {
+  const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = handlerOptions
   try {
-    const request = await toWebRequest(req, parsedBody, { signal, maxRequestBodySize })
-    return await handler.fetch(request, {
+    const options = {
       ...(req.auth !== undefined && { authInfo: req.auth }),
       ...(parsedBody !== undefined && { parsedBody }),
-    })
+    }
+    const handleCall = callHandlerOf<McpHandlerRequestOptions>(handler.fetch)
+    if (!handleCall || call.method !== 'POST' || !isPlainUrl(urlOf(req))) {
+      const request = await toWebRequest(req, parsedBody, { signal: call.signal, maxRequestBodySize })
+      return await handler.fetch(request, options)
+    }
+    if (parsedBody === undefined) call.text = await readBody(req, maxRequestBodySize)
+    return await handleCall(call, options)
   } catch (error) {
     if (error instanceof RequestBodyTooLargeError) return tooLarge(error)
-    try {
-      onerror?.(error instanceof Error ? error : new Error(String(error)))
-    } catch {
-      // Reporting must not change the response.
-    }
+    report(error, handlerOptions)
     const id = isObject(parsedBody) && typeof parsedBody.method === 'string' ? (parsedBody.id ?? null) : null
-    return Response.json(
-      { jsonrpc: '2.0', error: { code: -32603, message: 'Internal server error' }, id },
-      { status: 500 },
-    )
+    return new JsonReply(500, internalError(id))
   }
+}
+
+function internalError(id: unknown): string {
+  return JSON.stringify({ jsonrpc: '2.0', error: { code: -32603, message: 'Internal server error' }, id })
+}
+
+function report(error: unknown, { onerror }: ToNodeHandlerOptions): void {
+  try {
+    onerror?.(error instanceof Error ? error : new Error(String(error)))
+  } catch {
+    // Reporting must not change the response.
+  }
+}
+
+/** Whether a `Request` can have this URL. Others are refused when it is created, also if no program reads it. */
+function isPlainUrl(url: string): boolean {
+  return URL.canParse(url) && !url.includes('@')
 }
 
 function tooLarge({ message }: RequestBodyTooLargeError): Response {
@@ -109,14 +154,30 @@ function tooLarge({ message }: RequestBodyTooLargeError): Response {
   )
 }
 
-/** Copies a body at the speed of the reader, until the client is gone. */
-async function copy(body: ReadableStream<Uint8Array>, res: NodeServerResponseLike, gone: AbortSignal): Promise<void> {
+/** Copies a response at the speed of the reader, until the client is gone. */
+async function copy(response: Response, res: NodeServerResponseLike, gone: AbortSignal): Promise<void> {
+  try {
+    checkUnanswered(res)
+    res.writeHead(response.status, Object.fromEntries(response.headers))
+  } catch (error) {
+    response.body?.cancel().catch(() => {})
+    throw error
+  }
+  if (response.body) await copyBody(response.body, res, gone)
+}
+
+async function copyBody(
+  body: ReadableStream<Uint8Array>,
+  res: NodeServerResponseLike,
+  gone: AbortSignal,
+): Promise<void> {
   let wake = () => {}
   res.on('drain', () => wake())
-  gone.addEventListener('abort', () => wake(), { once: true })
+  const abort = () => wake()
+  gone.addEventListener('abort', abort, { once: true })
   try {
     for await (const chunk of body) {
-      if (gone.aborted) break
+      if (gone.aborted || res.writableEnded) break
       const isFull = res.write(chunk) === false
       if (isFull && !gone.aborted) {
         await new Promise<void>((resolve) => {
@@ -126,6 +187,8 @@ async function copy(body: ReadableStream<Uint8Array>, res: NodeServerResponseLik
     }
   } catch {
     // The stream failed after its headers were sent, so that ending the response is all that is left.
+  } finally {
+    gone.removeEventListener('abort', abort)
   }
 }
 
@@ -137,33 +200,67 @@ export async function toWebRequest(
 ): Promise<Request> {
   checkMaxBytes(maxRequestBodySize)
   const method = (req.method ?? 'GET').toUpperCase()
-  const headers = toHeaders(req.headers)
-  const host = headers.get('host') ?? first(req.headers[':authority']) ?? 'localhost'
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  const body = hasBody ? await bodyOf(req, parsedBody, headers, maxRequestBodySize) : undefined
-  return new Request(`http://${host}${req.url ?? '/'}`, {
-    method,
+  const text = hasBody && parsedBody === undefined ? await readBody(req, maxRequestBodySize) : ''
+  return createRequest(req, text, hasBody ? parsedBody : undefined, signal)
+}
+
+/** @param text The body, if it is not parsed. */
+function createRequest(
+  req: NodeIncomingMessageLike,
+  text: string,
+  parsedBody: unknown,
+  signal: AbortSignal | undefined,
+): Request {
+  const headers = toHeaders(req.headers)
+  const body = parsedBody === undefined ? text || undefined : writeParsed(parsedBody, headers)
+  return new Request(urlOf(req), {
+    method: (req.method ?? 'GET').toUpperCase(),
     headers,
     ...(signal && { signal }),
     ...(body !== undefined && { body }),
   })
 }
 
-async function bodyOf(
-  req: NodeIncomingMessageLike,
-  parsedBody: unknown,
-  headers: Headers,
-  maxBytes: number,
-): Promise<string | undefined> {
-  if (parsedBody === undefined) {
-    if (Number(headers.get('content-length')) > maxBytes) throw new RequestBodyTooLargeError(maxBytes)
-    return (await read(req, maxBytes)) || undefined
-  }
+function urlOf({ headers, url = '/' }: NodeIncomingMessageLike): string {
+  const host = first(headers.host) ?? first(headers[':authority']) ?? 'localhost'
+  return `http://${host}${url}`
+}
+
+/** Writes a parsed body as JSON again. The headers that describe the body change with it. */
+function writeParsed(parsedBody: unknown, headers: Headers): string | undefined {
   const text = JSON.stringify(parsedBody) as string | undefined
   for (const name of ['content-encoding', 'transfer-encoding', 'content-length']) headers.delete(name)
-  if (text !== undefined) headers.set('content-length', String(new TextEncoder().encode(text).byteLength))
+  if (text !== undefined) headers.set('content-length', String(Buffer.byteLength(text)))
   return text
 }
+
+async function readBody(req: NodeIncomingMessageLike, maxBytes: number): Promise<string> {
+  const length = Number(first(req.headers['content-length']))
+  if (length > maxBytes) throw new RequestBodyTooLargeError(maxBytes)
+  return length <= maxBytes && isUnread(req) ? readStream(req) : read(req, maxBytes)
+}
+
+/** Whether a stream of Node has all of its events ahead. */
+function isUnread(req: object): req is Readable {
+  const { on, readableEnded, destroyed, readableEncoding } = req as Partial<Readable>
+  return typeof on === 'function' && readableEnded === false && destroyed === false && readableEncoding === null
+}
+
+/** Reads a body of known length. Its events cost much less than its iterator. */
+function readStream(req: Readable): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => resolve(utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))))
+    req.on('error', reject)
+    req.on('close', () => {
+      if (!req.readableEnded) reject(new Error('The client closed the connection before the body was complete'))
+    })
+  })
+}
+
+const utf8 = new TextDecoder()
 
 async function read(req: NodeIncomingMessageLike, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()

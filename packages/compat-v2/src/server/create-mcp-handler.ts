@@ -17,10 +17,18 @@ import {
 } from '../core/inbound.ts'
 import { isObject } from '../core/objects.ts'
 import type { AuthInfo, ClientCapabilities, Implementation, JSONRPCRequest, RequestId } from '../core/types.ts'
-import { type McpServerFactory, makeModern, modernVersions, serverOf, toError } from './factory.ts'
+import {
+  type McpRequestContext,
+  type McpServerFactory,
+  makeModern,
+  modernVersions,
+  serverOf,
+  toError,
+} from './factory.ts'
+import { FetchCall, type HttpCall, JsonReply, type Reply, setCallHandler, toResponse } from './http-call.ts'
 import { McpServer } from './mcp.ts'
-import { PerRequestHTTPServerTransport, type PerRequestResponseMode } from './per-request-transport.ts'
-import { DEFAULT_MAX_REQUEST_BODY_SIZE, isJsonContentType, readRequestBody } from './request-body.ts'
+import { handleCall, PerRequestHTTPServerTransport, type PerRequestResponseMode } from './per-request-transport.ts'
+import { DEFAULT_MAX_REQUEST_BODY_SIZE, isJsonContentType } from './request-body.ts'
 import { type Server, serverInfoOf, setClientIdentity } from './server.ts'
 import {
   createNotifier,
@@ -98,8 +106,11 @@ export function createMcpHandler(factory: McpServerFactory, options: CreateMcpHa
     )
   }
   const handler = new McpRequestHandler(factory, options)
+  const fetch: McpHttpHandler['fetch'] = async (request, requestOptions) =>
+    toResponse(await handler.handle(new FetchCall(request), requestOptions))
+  setCallHandler<McpHandlerRequestOptions>(fetch, (call, requestOptions) => handler.handle(call, requestOptions))
   return {
-    fetch: (request, requestOptions) => handler.handle(request, requestOptions),
+    fetch,
     close: () => handler.close(),
     notify: createNotifier(handler.bus),
     bus: handler.bus,
@@ -117,7 +128,7 @@ export function legacyStatelessFallback(
       return await serveStateless(factory, request, requestOptions, rest)
     } catch (error) {
       reportTo(onerror, error)
-      return internalError(idOf(requestOptions?.parsedBody))
+      return toResponse(internalError(idOf(requestOptions?.parsedBody)))
     }
   }
 }
@@ -132,123 +143,122 @@ export async function isLegacyRequest(
   const isPost = request.method.toUpperCase() === 'POST'
   const body = given !== undefined || !isPost ? given : parse(await request.clone().text())
   if (isPost && body === undefined) return true
-  return classify(request, body).kind === 'legacy'
+  return classify(new FetchCall(request), body).kind === 'legacy'
 }
 
 class McpRequestHandler {
   readonly bus: ServerEventBus
-  readonly #factory: McpServerFactory
-  readonly #options: CreateMcpHandlerOptions
-  readonly #legacy: LegacyHttpHandler | undefined
-  readonly #inFlight = new Set<Server>()
-  readonly #subscriptions = new Set<() => void>()
-  #isClosed = false
+  private readonly _factory: McpServerFactory
+  private readonly _options: CreateMcpHandlerOptions
+  private readonly _legacy: LegacyHttpHandler | undefined
+  private readonly _inFlight = new Set<Server>()
+  private readonly _subscriptions = new Set<() => void>()
+  private _isClosed = false
 
   constructor(factory: McpServerFactory, options: CreateMcpHandlerOptions) {
-    this.#factory = factory
-    this.#options = options
-    this.bus = options.bus ?? new InMemoryServerEventBus((error) => this.#report(error))
+    this._factory = factory
+    this._options = options
+    this.bus = options.bus ?? new InMemoryServerEventBus((error) => this._report(error))
     const { legacy, onerror, keepAliveMs, maxRequestBodySize } = options
     const rest = {
       ...(onerror && { onerror }),
       ...(keepAliveMs !== undefined && { keepAliveMs }),
       ...(maxRequestBodySize !== undefined && { maxRequestBodySize }),
     }
-    this.#legacy = legacy === 'reject' ? undefined : legacyStatelessFallback(factory, rest)
+    this._legacy = legacy === 'reject' ? undefined : legacyStatelessFallback(factory, rest)
   }
 
-  async handle(request: Request, options: McpHandlerRequestOptions = {}): Promise<Response> {
-    if (this.#isClosed) throw new Error('This MCP handler has been closed')
+  async handle(call: HttpCall, options: McpHandlerRequestOptions = {}): Promise<Reply> {
+    if (this._isClosed) throw new Error('This MCP handler has been closed')
     let body = options.parsedBody
     try {
-      if (request.method.toUpperCase() === 'POST') {
-        const problem = postProblem(request)
-        if (problem) return this.#refuse(415, -32000, problem)
+      if (call.method === 'POST') {
+        const problem = postProblem(call)
+        if (problem) return this._refuse(415, -32000, problem)
         if (body === undefined) {
-          const read = await this.#read(request)
-          if (read instanceof Response) return read
+          const read = await this._read(call)
+          if (read instanceof JsonReply) return read
           body = read.body
         }
       }
-      return await this.#route(request, body, options)
+      return await this._route(call, body, options)
     } catch (error) {
-      this.#report(error)
+      this._report(error)
       return internalError(idOf(body))
     }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    for (const end of [...this.#subscriptions]) end()
-    const servers = [...this.#inFlight]
-    this.#inFlight.clear()
+    this._isClosed = true
+    for (const end of [...this._subscriptions]) end()
+    const servers = [...this._inFlight]
+    this._inFlight.clear()
     await Promise.all(servers.map((server) => server.close().catch(() => {})))
   }
 
-  async #read(request: Request): Promise<Response | { body: unknown }> {
-    const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = this.#options
+  private async _read(call: HttpCall): Promise<JsonReply | { body: unknown }> {
+    const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = this._options
     let text: string
     try {
-      const read = await readRequestBody(request, maxRequestBodySize)
-      if (read.tooLarge) return this.#refuse(413, -32000, 'Payload Too Large: request body exceeds the limit')
+      const read = await call.readBody(maxRequestBodySize)
+      if (read.tooLarge) return this._refuse(413, -32000, 'Payload Too Large: request body exceeds the limit')
       text = read.text
     } catch {
-      return errorResponse(400, -32700, 'Parse error: the request body could not be read')
+      return errorReply(400, -32700, 'Parse error: the request body could not be read')
     }
     const body = parse(text)
     if (body !== undefined) return { body }
-    return errorResponse(400, -32700, 'Parse error: Invalid JSON')
+    return errorReply(400, -32700, 'Parse error: Invalid JSON')
   }
 
-  async #route(request: Request, body: unknown, options: McpHandlerRequestOptions): Promise<Response> {
-    const outcome = classify(request, body)
-    if (outcome.kind === 'modern') return this.#serveModern(outcome, request, options.authInfo)
-    if (outcome.kind === 'legacy') return this.#serveLegacy(outcome, request, body, options)
+  private _route(call: HttpCall, body: unknown, options: McpHandlerRequestOptions): Reply | Promise<Reply> {
+    const outcome = classify(call, body)
+    if (outcome.kind === 'modern') return this._serveModern(outcome, call, options.authInfo)
+    if (outcome.kind === 'legacy') return this._serveLegacy(outcome, call, body, options)
     const { httpStatus, code, message, data } = outcome
-    return this.#refuse(httpStatus, code, message, data, idOf(body))
+    return this._refuse(httpStatus, code, message, data, idOf(body))
   }
 
-  async #serveLegacy(
+  private async _serveLegacy(
     route: InboundLegacyRoute,
-    request: Request,
+    call: HttpCall,
     body: unknown,
     options: McpHandlerRequestOptions,
-  ): Promise<Response> {
-    if (this.#legacy) {
-      return this.#legacy(request, { ...options, ...(body !== undefined && { parsedBody: body }) })
+  ): Promise<Reply> {
+    if (this._legacy) {
+      return this._legacy(call.request, { ...options, ...(body !== undefined && { parsedBody: body }) })
     }
     const refusal = refuseLegacy(route, modernVersions)
     if (!refusal) return new Response(null, { status: 202 })
-    return this.#refuse(refusal.httpStatus, refusal.code, refusal.message, refusal.data, idOf(body))
+    return this._refuse(refusal.httpStatus, refusal.code, refusal.message, refusal.data, idOf(body))
   }
 
-  async #serveModern(route: InboundModernRoute, request: Request, authInfo?: AuthInfo): Promise<Response> {
+  private async _serveModern(route: InboundModernRoute, call: HttpCall, authInfo?: AuthInfo): Promise<Reply> {
     const { message, classification } = route
     const revision = classification.revision ?? ''
     if (!modernVersions.includes(revision)) {
       const error = new UnsupportedProtocolVersionError({ supported: [...modernVersions], requested: revision })
-      return this.#refuse(400, error.code, error.message, error.data, idOf(message))
+      return this._refuse(400, error.code, error.message, error.data, idOf(message))
     }
-    const product = await this.#factory({ era: 'modern', ...(authInfo && { authInfo }), requestInfo: request })
+    const product = await this._factory(toModernContext(call, authInfo))
     const server = serverOf(product)
-    const transport = this.#transport(route)
-    const extra = { request, ...(authInfo && { authInfo }) }
+    const transport = this._transport(route)
     if (route.messageKind === 'request' && message.method === 'subscriptions/listen') {
-      void product.close().catch((error) => this.#report(error))
-      return this.#listen(route.message, server, transport, request, extra)
+      void product.close().catch((error) => this._report(error))
+      return this._listen(route.message, server, transport, call, authInfo)
     }
-    const problem = product instanceof McpServer && argumentHeadersProblem(product, message as JSONRPCRequest, request)
+    const problem = product instanceof McpServer && argumentHeadersProblem(product, message as JSONRPCRequest, call)
     if (problem) {
-      void product.close().catch((error) => this.#report(error))
-      return this.#refuse(400, headerMismatchCode, `Bad Request: ${problem}`, undefined, idOf(message))
+      void product.close().catch((error) => this._report(error))
+      return this._refuse(400, headerMismatchCode, `Bad Request: ${problem}`, undefined, idOf(message))
     }
     makeModern(server, revision)
     setClientIdentity(server, identityOf(message))
-    return this.#exchange(product, server, transport, route, extra)
+    return this._exchange(product, server, transport, route, call, authInfo)
   }
 
-  #transport({ classification, message }: InboundModernRoute): PerRequestHTTPServerTransport {
-    const { responseMode = 'auto', keepAliveMs } = this.#options
+  private _transport({ classification, message }: InboundModernRoute): PerRequestHTTPServerTransport {
+    const { responseMode = 'auto', keepAliveMs } = this._options
     const isListen = message.method === 'subscriptions/listen'
     return new PerRequestHTTPServerTransport({
       classification,
@@ -257,25 +267,26 @@ class McpRequestHandler {
     })
   }
 
-  async #exchange(
+  private async _exchange(
     product: McpServer | Server,
     server: Server,
     transport: PerRequestHTTPServerTransport,
     { message, messageKind }: InboundModernRoute,
-    extra: { request: Request; authInfo?: AuthInfo },
-  ): Promise<Response> {
+    call: HttpCall,
+    authInfo: AuthInfo | undefined,
+  ): Promise<Reply> {
     const { onclose } = server
-    this.#inFlight.add(server)
+    this._inFlight.add(server)
     server.onclose = () => {
-      this.#inFlight.delete(server)
+      this._inFlight.delete(server)
       onclose?.()
     }
     try {
       await product.connect(transport)
-      const response = await transport.handleMessage(message, extra)
+      const reply = await handleCall(transport, message, call, authInfo)
       // The handlers of a notification start in the next microtask.
       if (messageKind === 'notification') setTimeout(() => void server.close().catch(() => {}), 0)
-      return response
+      return reply
     } catch (error) {
       if (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed) {
         return new Response(null, { status: 499 })
@@ -286,23 +297,23 @@ class McpRequestHandler {
   }
 
   /** Serves a subscription: it lives as long as its stream, without an instance. */
-  async #listen(
+  private async _listen(
     message: JSONRPCRequest,
     server: Server,
     transport: PerRequestHTTPServerTransport,
-    request: Request,
-    extra: { request: Request; authInfo?: AuthInfo },
-  ): Promise<Response> {
-    const { maxSubscriptions = defaultMaxSubscriptions } = this.#options
-    const problem = listenProblem(message, this.#subscriptions.size, maxSubscriptions)
+    call: HttpCall,
+    authInfo: AuthInfo | undefined,
+  ): Promise<Reply> {
+    const { maxSubscriptions = defaultMaxSubscriptions } = this._options
+    const problem = listenProblem(message, this._subscriptions.size, maxSubscriptions)
     if (problem) {
-      this.#report(new Error(`subscriptions/listen refused: ${problem.message}`))
-      return errorResponse(200, problem.code, problem.message, undefined, message.id)
+      this._report(new Error(`subscriptions/listen refused: ${problem.message}`))
+      return errorReply(200, problem.code, problem.message, undefined, message.id)
     }
     const subscription = new ListenSubscription(message, server.getCapabilities())
     const related = { relatedRequestId: message.id }
     const send = (notification: Parameters<typeof transport.send>[0]) =>
-      void transport.send(notification, related).catch((error) => this.#report(error))
+      void transport.send(notification, related).catch((error) => this._report(error))
     const result = {
       resultType: 'complete',
       _meta: { [SUBSCRIPTION_ID_META_KEY]: message.id, [SERVER_INFO_META_KEY]: serverInfoOf(server) },
@@ -316,23 +327,28 @@ class McpRequestHandler {
       const notification = subscription.notificationOf(event)
       if (notification) send(notification)
     })
-    this.#subscriptions.add(end)
+    this._subscriptions.add(end)
     transport.onclose = () => {
-      this.#subscriptions.delete(end)
+      this._subscriptions.delete(end)
       unsubscribe()
     }
-    request.signal?.addEventListener('abort', () => void transport.close(), { once: true })
     await transport.start()
-    return transport.handleMessage(message, extra)
+    return handleCall(transport, message, call, authInfo)
   }
 
-  #refuse(status: number, code: number, message: string, data?: unknown, id: RequestId | null = null): Response {
-    this.#report(new Error(`Rejected inbound request: ${message}`))
-    return errorResponse(status, code, message, data, id)
+  private _refuse(
+    status: number,
+    code: number,
+    message: string,
+    data?: unknown,
+    id: RequestId | null = null,
+  ): JsonReply {
+    this._report(new Error(`Rejected inbound request: ${message}`))
+    return errorReply(status, code, message, data, id)
   }
 
-  #report(error: unknown): void {
-    reportTo(this.#options.onerror, error)
+  private _report(error: unknown): void {
+    reportTo(this._options.onerror, error)
   }
 }
 
@@ -342,7 +358,7 @@ async function serveStateless(
   { authInfo, parsedBody }: McpHandlerRequestOptions = {},
   options: Omit<LegacyStatelessFallbackOptions, 'onerror'>,
 ): Promise<Response> {
-  if (request.method.toUpperCase() !== 'POST') return errorResponse(405, -32000, 'Method not allowed.')
+  if (request.method.toUpperCase() !== 'POST') return toResponse(errorReply(405, -32000, 'Method not allowed.'))
   const product = await factory({ era: 'legacy', ...(authInfo && { authInfo }), requestInfo: request })
   const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined, ...options })
   await product.connect(transport)
@@ -382,11 +398,25 @@ function closing(body: ReadableStream<Uint8Array>, callback: () => void): Readab
   })
 }
 
-function classify(request: Request, body: unknown): InboundClassificationOutcome {
-  const header = (name: string) => request.headers.get(name) ?? undefined
-  const [version, method, name] = [header('mcp-protocol-version'), header('mcp-method'), header('mcp-name')]
+/** The `Request` is read only if the factory reads it. */
+function toModernContext(call: HttpCall, authInfo: AuthInfo | undefined): McpRequestContext {
+  return {
+    era: 'modern',
+    ...(authInfo && { authInfo }),
+    get requestInfo() {
+      return call.request
+    },
+  }
+}
+
+function classify(call: HttpCall, body: unknown): InboundClassificationOutcome {
+  const [version, method, name] = [
+    call.header('mcp-protocol-version'),
+    call.header('mcp-method'),
+    call.header('mcp-name'),
+  ]
   return classifyInboundRequest({
-    httpMethod: request.method,
+    httpMethod: call.method,
     ...(version !== undefined && { protocolVersionHeader: version }),
     ...(method !== undefined && { mcpMethodHeader: method }),
     ...(name !== undefined && { mcpNameHeader: name }),
@@ -395,12 +425,11 @@ function classify(request: Request, body: unknown): InboundClassificationOutcome
 }
 
 /** Arguments that the input schema repeats in headers must agree with them (2026-07-28 streamable-http). */
-function argumentHeadersProblem(product: McpServer, { method, params }: JSONRPCRequest, request: Request) {
+function argumentHeadersProblem(product: McpServer, { method, params }: JSONRPCRequest, call: HttpCall) {
   if (method !== 'tools/call' || typeof params?.name !== 'string') return undefined
   const schema = product.toolInputSchemaJson(params.name)
   if (!schema || headerAnnotationProblem(schema) !== undefined) return undefined
-  const headers = { header: (name: string) => request.headers.get(name) ?? undefined }
-  return mirroredArgumentsProblem(findMirroredArguments(schema), params.arguments, headers)
+  return mirroredArgumentsProblem(findMirroredArguments(schema), params.arguments, call)
 }
 
 function identityOf(message: unknown) {
@@ -410,8 +439,8 @@ function identityOf(message: unknown) {
   return { ...(clientInfo && { clientInfo }), ...(clientCapabilities && { clientCapabilities }) }
 }
 
-function postProblem(request: Request): string | undefined {
-  if (isJsonContentType(request.headers.get('content-type'))) return undefined
+function postProblem(call: HttpCall): string | undefined {
+  if (isJsonContentType(call.header('content-type'))) return undefined
   return 'Unsupported Media Type: Content-Type must be application/json'
 }
 
@@ -429,21 +458,19 @@ function idOf(body: unknown): RequestId | null {
   return typeof body.id === 'string' || typeof body.id === 'number' ? body.id : null
 }
 
-function errorResponse(
+function errorReply(
   status: number,
   code: number,
   message: string,
   data?: unknown,
   id: RequestId | null = null,
-): Response {
-  return Response.json(
-    { jsonrpc: '2.0', error: { code, message, ...(data !== undefined && { data }) }, id },
-    { status },
-  )
+): JsonReply {
+  const error = { code, message, ...(data !== undefined && { data }) }
+  return new JsonReply(status, JSON.stringify({ jsonrpc: '2.0', error, id }))
 }
 
-function internalError(id: RequestId | null): Response {
-  return errorResponse(500, -32603, 'Internal server error', undefined, id)
+function internalError(id: RequestId | null): JsonReply {
+  return errorReply(500, -32603, 'Internal server error', undefined, id)
 }
 
 function reportTo(onerror: ((error: Error) => void) | undefined, error: unknown): void {

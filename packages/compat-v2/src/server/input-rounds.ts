@@ -54,12 +54,12 @@ const pauseMs = 250
  * the handler again with the answers until it returns a result.
  */
 export class InputRounds {
-  readonly #host: RoundsHost
-  readonly #options: Required<InputRoundsOptions>
+  private readonly _host: RoundsHost
+  private readonly _options: Required<InputRoundsOptions>
 
   constructor(host: RoundsHost, options: Required<InputRoundsOptions>) {
-    this.#host = host
-    this.#options = options
+    this._host = host
+    this._options = options
   }
 
   async run(
@@ -69,7 +69,7 @@ export class InputRounds {
     first: Result,
   ): Promise<Result> {
     const { method } = request
-    const { maxRounds } = this.#options
+    const { maxRounds } = this._options
     let result = first
     for (let round = 1; isInputRequiredResult(result); round++) {
       if (round > maxRounds) {
@@ -77,40 +77,40 @@ export class InputRounds {
         return failure(method, message)
       }
       const { requests, state } = partsOf(method, result)
-      const answers = await this.#answer(method, requests, ctx)
+      const answers = await this._answer(method, requests, ctx)
       if (answers instanceof Failure) return failure(method, answers.message)
-      result = await handler(request, await this.#nextContext(ctx, method, answers, state))
+      result = await handler(request, await this._nextContext(ctx, method, answers, state))
     }
     return result
   }
 
-  async #answer(method: string, requests: Record<string, unknown>, ctx: ServerContext) {
+  private async _answer(method: string, requests: Record<string, unknown>, ctx: ServerContext) {
     const entries = Object.entries(requests)
     if (entries.length === 0) {
       await pause(ctx.mcpReq.signal)
       return undefined
     }
-    const declared = this.#host.clientCapabilities()
+    const declared = this._host.clientCapabilities()
     const questions: [string, Question][] = []
     for (const [key, entry] of entries) {
       const question = toQuestion(method, key, entry)
       if (missingCapabilities(question.required, declared)) return new Failure(cannotAsk(key, question, declared))
       questions.push([key, question])
     }
-    return this.#askAll(method, questions, ctx)
+    return this._askAll(method, questions, ctx)
   }
 
   /** Asks all questions at once. If one fails, the others are cancelled. */
-  async #askAll(method: string, questions: readonly [string, Question][], ctx: ServerContext) {
+  private async _askAll(method: string, questions: readonly [string, Question][], ctx: ServerContext) {
     const failed = new AbortController()
     const options: RequestOptions = {
       relatedRequestId: ctx.mcpReq.id,
-      timeout: this.#options.roundTimeoutMs,
+      timeout: this._options.roundTimeoutMs,
       resetTimeoutOnProgress: true,
       onprogress: () => {},
       signal: AbortSignal.any([ctx.mcpReq.signal, failed.signal]),
     }
-    const ask = async ([key, question]: [string, Question]) => [key, await this.#host.ask(question, options)] as const
+    const ask = async ([key, question]: [string, Question]) => [key, await this._host.ask(question, options)] as const
     try {
       return Object.fromEntries(await Promise.all(questions.map(ask))) as Record<string, unknown>
     } catch (error) {
@@ -121,7 +121,7 @@ export class InputRounds {
     }
   }
 
-  async #nextContext(
+  private async _nextContext(
     ctx: ServerContext,
     method: string,
     answers: Record<string, unknown> | undefined,
@@ -130,7 +130,7 @@ export class InputRounds {
     const { inputResponses: _, droppedInputResponseKeys: __, ...mcpReq } = ctx.mcpReq
     const next = withState({ ...ctx, mcpReq: { ...mcpReq, ...(answers && { inputResponses: answers }) } }, state)
     if (state === undefined) return next
-    const decoded = await this.#host.decodeState(state, next, method)
+    const decoded = await this._host.decodeState(state, next, method)
     return decoded === undefined ? next : withState(next, decoded)
   }
 }

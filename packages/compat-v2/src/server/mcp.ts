@@ -91,18 +91,18 @@ export class McpServer {
   _registeredResourceTemplates: { [name: string]: RegisteredResourceTemplate } = {}
   _registeredTools: { [name: string]: RegisteredTool } = {}
   _registeredPrompts: { [name: string]: RegisteredPrompt } = {}
-  readonly #maxElements: number
-  readonly #handled = new Set<'tools' | 'resources' | 'prompts' | 'completions'>()
+  private readonly _tenonMaxElements: number
+  private readonly _tenonHandled = new Set<'tools' | 'resources' | 'prompts' | 'completions'>()
 
   constructor(serverInfo: Implementation, options: McpServerOptions = {}) {
     const { maxToolInputElements = Number.POSITIVE_INFINITY, ...serverOptions } = options
     if (!(maxToolInputElements >= 1)) throw new RangeError('maxToolInputElements must be a number of at least 1')
-    this.#maxElements = maxToolInputElements
+    this._tenonMaxElements = maxToolInputElements
     this.server = new Server(serverInfo, serverOptions)
     const { tools, resources, prompts } = options.capabilities ?? {}
-    if (tools) this.#handleTools()
-    if (resources) this.#handleResources()
-    if (prompts) this.#handlePrompts()
+    if (tools) this._tenonHandleTools()
+    if (resources) this._tenonHandleResources()
+    if (prompts) this._tenonHandlePrompts()
   }
 
   async connect(transport: Transport): Promise<void> {
@@ -130,10 +130,13 @@ export class McpServer {
   }
 
   /** Takes over the methods of a feature, once. */
-  #handle(feature: 'tools' | 'resources' | 'prompts' | 'completions', methods: readonly string[]): boolean {
-    if (this.#handled.has(feature)) return false
+  private _tenonHandle(
+    feature: 'tools' | 'resources' | 'prompts' | 'completions',
+    methods: readonly string[],
+  ): boolean {
+    if (this._tenonHandled.has(feature)) return false
     for (const method of methods) this.server.assertCanSetRequestHandler(method)
-    this.#handled.add(feature)
+    this._tenonHandled.add(feature)
     if (feature === 'completions') this.server.registerCapabilities({ completions: {} })
     else {
       const listChanged = this.server.getCapabilities()[feature]?.listChanged ?? true
@@ -142,13 +145,13 @@ export class McpServer {
     return true
   }
 
-  #handleTools(): void {
-    if (!this.#handle('tools', ['tools/list', 'tools/call'])) return
-    this.server.setRequestHandler('tools/list', (): ListToolsResult => ({ tools: this.#listTools() }))
-    this.server.setRequestHandler('tools/call', (request, ctx) => this.#callTool(request, ctx))
+  private _tenonHandleTools(): void {
+    if (!this._tenonHandle('tools', ['tools/list', 'tools/call'])) return
+    this.server.setRequestHandler('tools/list', (): ListToolsResult => ({ tools: this._tenonListTools() }))
+    this.server.setRequestHandler('tools/call', (request, ctx) => this._tenonCallTool(request, ctx))
   }
 
-  #listTools(): Tool[] {
+  private _tenonListTools(): Tool[] {
     return enabledEntries(this._registeredTools).map(([name, tool]) => {
       const { title, description, inputSchema, outputSchema, annotations, icons, execution, _meta } = tool
       return defined({
@@ -165,11 +168,11 @@ export class McpServer {
     })
   }
 
-  async #callTool({ params }: CallToolRequest, ctx: ServerContext): Promise<ToolResult> {
+  private async _tenonCallTool({ params }: CallToolRequest, ctx: ServerContext): Promise<ToolResult> {
     const { name, arguments: args } = params
     const tool = findEnabled(this._registeredTools, name, 'Tool')
     try {
-      const result = await tool.executor(await this.#checkInput(tool, args, name), ctx)
+      const result = await tool.executor(await this._tenonCheckInput(tool, args, name), ctx)
       if (isInputRequiredResult(result)) return result
       await checkOutput(tool, result, name)
       return this.server.projectCallToolResult(result, tool.outputSchemaJson)
@@ -181,10 +184,10 @@ export class McpServer {
     }
   }
 
-  async #checkInput(tool: RegisteredTool, args: unknown, name: string): Promise<unknown> {
-    if (this.#maxElements < Number.POSITIVE_INFINITY && countElements(args) > this.#maxElements) {
+  private async _tenonCheckInput(tool: RegisteredTool, args: unknown, name: string): Promise<unknown> {
+    if (this._tenonMaxElements < Number.POSITIVE_INFINITY && countElements(args) > this._tenonMaxElements) {
       throw invalidParams(
-        `Input validation error: Arguments for tool ${name} have more than ${this.#maxElements} elements`,
+        `Input validation error: Arguments for tool ${name} have more than ${this._tenonMaxElements} elements`,
       )
     }
     if (!tool.inputSchema) return undefined
@@ -193,29 +196,29 @@ export class McpServer {
     throw invalidParams(`Input validation error: Invalid arguments for tool ${name}: ${checked.error}`)
   }
 
-  #handleCompletions(): void {
-    if (!this.#handle('completions', ['completion/complete'])) return
-    this.server.setRequestHandler('completion/complete', (request) => this.#complete(request))
+  private _tenonHandleCompletions(): void {
+    if (!this._tenonHandle('completions', ['completion/complete'])) return
+    this.server.setRequestHandler('completion/complete', (request) => this._tenonComplete(request))
   }
 
-  async #complete({ params }: CompleteRequest): Promise<CompleteResult> {
+  private async _tenonComplete({ params }: CompleteRequest): Promise<CompleteResult> {
     const { ref, argument, context } = params
     const complete =
       ref.type === 'ref/prompt'
-        ? this.#promptCompleter(ref.name, argument.name)
-        : this.#uriCompleter(ref.uri, argument.name)
+        ? this._tenonPromptCompleter(ref.name, argument.name)
+        : this._tenonUriCompleter(ref.uri, argument.name)
     if (!complete) return { completion: { values: [], hasMore: false } }
     const suggestions = await complete(argument.value, context)
     const values = suggestions.map(String).slice(0, 100)
     return { completion: { values, total: suggestions.length, hasMore: suggestions.length > 100 } }
   }
 
-  #promptCompleter(name: string, argument: string) {
+  private _tenonPromptCompleter(name: string, argument: string) {
     const prompt = findEnabled(this._registeredPrompts, name, 'Prompt')
     return completerOf(fieldsOf(prompt.argsSchema)[argument])
   }
 
-  #uriCompleter(uri: string, variable: string) {
+  private _tenonUriCompleter(uri: string, variable: string) {
     const templates = Object.values(this._registeredResourceTemplates)
     const found = templates.find(({ resourceTemplate }) => resourceTemplate.uriTemplate.toString() === uri)
     if (found) return found.resourceTemplate.completeCallback(variable)
@@ -223,14 +226,14 @@ export class McpServer {
     throw invalidParams(`Resource template ${uri} not found`)
   }
 
-  #handleResources(): void {
-    if (!this.#handle('resources', ['resources/list', 'resources/templates/list', 'resources/read'])) return
-    this.server.setRequestHandler('resources/list', (_request, ctx) => this.#listResources(ctx))
-    this.server.setRequestHandler('resources/templates/list', () => this.#listTemplates())
-    this.server.setRequestHandler('resources/read', ({ params }, ctx) => this.#readResource(params.uri, ctx))
+  private _tenonHandleResources(): void {
+    if (!this._tenonHandle('resources', ['resources/list', 'resources/templates/list', 'resources/read'])) return
+    this.server.setRequestHandler('resources/list', (_request, ctx) => this._tenonListResources(ctx))
+    this.server.setRequestHandler('resources/templates/list', () => this._tenonListTemplates())
+    this.server.setRequestHandler('resources/read', ({ params }, ctx) => this._tenonReadResource(params.uri, ctx))
   }
 
-  async #listResources(ctx: ServerContext): Promise<ListResourcesResult> {
+  private async _tenonListResources(ctx: ServerContext): Promise<ListResourcesResult> {
     const own = enabledEntries(this._registeredResources).map(([uri, { name, metadata }]) => ({
       uri,
       name,
@@ -244,7 +247,7 @@ export class McpServer {
     return { resources: [...own, ...listed] }
   }
 
-  #listTemplates(): ListResourceTemplatesResult {
+  private _tenonListTemplates(): ListResourceTemplatesResult {
     const resourceTemplates = Object.entries(this._registeredResourceTemplates).map(([name, template]) => ({
       name,
       uriTemplate: template.resourceTemplate.uriTemplate.toString(),
@@ -253,7 +256,10 @@ export class McpServer {
     return { resourceTemplates }
   }
 
-  async #readResource(text: string, ctx: ServerContext): Promise<ReadResourceResult | InputRequiredResult> {
+  private async _tenonReadResource(
+    text: string,
+    ctx: ServerContext,
+  ): Promise<ReadResourceResult | InputRequiredResult> {
     if (!URL.canParse(text)) {
       const data = { uri: text, reason: 'invalid_uri' }
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Resource URI ${text} is invalid`, data)
@@ -272,15 +278,15 @@ export class McpServer {
     throw new ResourceNotFoundError(text)
   }
 
-  #handlePrompts(): void {
-    if (!this.#handle('prompts', ['prompts/list', 'prompts/get'])) return
-    this.server.setRequestHandler('prompts/list', (): ListPromptsResult => ({ prompts: this.#listPrompts() }))
+  private _tenonHandlePrompts(): void {
+    if (!this._tenonHandle('prompts', ['prompts/list', 'prompts/get'])) return
+    this.server.setRequestHandler('prompts/list', (): ListPromptsResult => ({ prompts: this._tenonListPrompts() }))
     this.server.setRequestHandler('prompts/get', async ({ params }, ctx) =>
       findEnabled(this._registeredPrompts, params.name, 'Prompt').handler(params.arguments, ctx),
     )
   }
 
-  #listPrompts(): ListPromptsResult['prompts'] {
+  private _tenonListPrompts(): ListPromptsResult['prompts'] {
     return enabledEntries(this._registeredPrompts).map(([name, prompt]) => {
       const { title, description, argsSchema, icons, _meta } = prompt
       return defined({
@@ -317,7 +323,7 @@ export class McpServer {
       ...(outputSchemaJson && { outputSchemaJson }),
       handler,
       executor: createExecutor(input, handler),
-      ...this.#switches(
+      ...this._tenonSwitches(
         (updates: Parameters<RegisteredTool['update']>[0]) => {
           current = rename(this._registeredTools, current, updates.name, tool, validateAndWarnToolName)
           updateTool(tool, updates)
@@ -328,7 +334,7 @@ export class McpServer {
     }
     let current = name
     this._registeredTools[name] = tool
-    this.#handleTools()
+    this._tenonHandleTools()
     this.sendToolListChanged()
     return tool
   }
@@ -354,7 +360,7 @@ export class McpServer {
       ...rest,
       ...(schema && { argsSchema: schema }),
       handler: createPromptHandler(name, schema, callback),
-      ...this.#switches(
+      ...this._tenonSwitches(
         (updates: Parameters<RegisteredPrompt['update']>[0]) => {
           current = rename(this._registeredPrompts, current, updates.name, prompt)
           const { name: _, callback: next, ...changes } = updates
@@ -367,8 +373,8 @@ export class McpServer {
       ),
     }
     this._registeredPrompts[name] = prompt
-    if (Object.values(fieldsOf(schema)).some(completerOf)) this.#handleCompletions()
-    this.#handlePrompts()
+    if (Object.values(fieldsOf(schema)).some(completerOf)) this._tenonHandleCompletions()
+    this._tenonHandlePrompts()
     this.sendPromptListChanged()
     return prompt
   }
@@ -395,21 +401,21 @@ export class McpServer {
     if (config.cacheHint) checkCacheHint(config.cacheHint, `resource ${name}`)
     const registered =
       typeof uriOrTemplate === 'string'
-        ? this.#addResource(name, uriOrTemplate, config, readCallback as ReadResourceCallback)
-        : this.#addTemplate(name, uriOrTemplate, config, readCallback as ReadResourceTemplateCallback)
-    this.#handleResources()
+        ? this._tenonAddResource(name, uriOrTemplate, config, readCallback as ReadResourceCallback)
+        : this._tenonAddTemplate(name, uriOrTemplate, config, readCallback as ReadResourceTemplateCallback)
+    this._tenonHandleResources()
     this.sendResourceListChanged()
     return registered
   }
 
-  #addResource(name: string, uri: string, config: ResourceConfig, readCallback: ReadResourceCallback) {
+  private _tenonAddResource(name: string, uri: string, config: ResourceConfig, readCallback: ReadResourceCallback) {
     refuseDuplicate(this._registeredResources, uri, 'Resource')
     let current = uri
     const resource: RegisteredResource = {
       name,
       ...splitConfig(config),
       readCallback,
-      ...this.#switches(
+      ...this._tenonSwitches(
         (updates: Parameters<RegisteredResource['update']>[0]) => {
           current = rename(this._registeredResources, current, updates.uri, resource)
           const { uri: _, callback, ...changes } = updates
@@ -423,7 +429,7 @@ export class McpServer {
     return resource
   }
 
-  #addTemplate(
+  private _tenonAddTemplate(
     name: string,
     template: ResourceTemplate,
     config: ResourceConfig,
@@ -435,7 +441,7 @@ export class McpServer {
       resourceTemplate: template,
       ...splitConfig(config),
       readCallback,
-      ...this.#switches(
+      ...this._tenonSwitches(
         (updates: Parameters<RegisteredResourceTemplate['update']>[0]) => {
           current = rename(this._registeredResourceTemplates, current, updates.name, registered)
           const { name: _, callback, template: next, ...changes } = updates
@@ -452,13 +458,13 @@ export class McpServer {
     }
     this._registeredResourceTemplates[name] = registered
     if (template.uriTemplate.variableNames.some((variable) => template.completeCallback(variable))) {
-      this.#handleCompletions()
+      this._tenonHandleCompletions()
     }
     return registered
   }
 
   /** The members that every registered item has. */
-  #switches<U extends object>(update: (updates: U) => void, removal: object) {
+  private _tenonSwitches<U extends object>(update: (updates: U) => void, removal: object) {
     return {
       enabled: true,
       update,
@@ -474,18 +480,18 @@ export class McpServer {
   }
 
   sendResourceListChanged(): void {
-    if (this.isConnected()) this.#report(this.server.sendResourceListChanged())
+    if (this.isConnected()) this._tenonReport(this.server.sendResourceListChanged())
   }
 
   sendToolListChanged(): void {
-    if (this.isConnected()) this.#report(this.server.sendToolListChanged())
+    if (this.isConnected()) this._tenonReport(this.server.sendToolListChanged())
   }
 
   sendPromptListChanged(): void {
-    if (this.isConnected()) this.#report(this.server.sendPromptListChanged())
+    if (this.isConnected()) this._tenonReport(this.server.sendPromptListChanged())
   }
 
-  #report(sent: Promise<void>): void {
+  private _tenonReport(sent: Promise<void>): void {
     sent.catch((error) => this.server.onerror?.(error))
   }
 }

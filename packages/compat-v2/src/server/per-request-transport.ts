@@ -1,4 +1,4 @@
-import { StreamableHTTPServerTransport } from 'tenon/server'
+import { StreamableHTTPServerTransport, statelessPostProblem } from 'tenon/server'
 import { SdkError, SdkErrorCode } from '../core/errors.ts'
 import { claims } from '../core/inbound.ts'
 import type { Transport, TransportSendOptions } from '../core/transport.ts'
@@ -11,6 +11,7 @@ import type {
   MessageExtraInfo,
   RequestId,
 } from '../core/types.ts'
+import { FetchCall, type HttpCall, JsonReply, type Reply, toResponse } from './http-call.ts'
 
 /**
  * `auto`: JSON, or an event stream if other messages are sent before the response. `sse`: always a stream. `json`: never a stream,
@@ -30,113 +31,243 @@ export interface PerRequestMessageExtra {
   authInfo?: AuthInfo
 }
 
-/** Carries one message of 2026-07-28 and everything that belongs to it: a POST and its response, which Tenon writes. */
+let serveCall: (
+  transport: PerRequestHTTPServerTransport,
+  message: JSONRPCRequest | JSONRPCNotification,
+  call: HttpCall,
+  authInfo: AuthInfo | undefined,
+) => Promise<Reply>
+
+/** Does the same as `handleMessage`, for a call that may not have a `Request`. */
+export function handleCall(
+  transport: PerRequestHTTPServerTransport,
+  message: JSONRPCRequest | JSONRPCNotification,
+  call: HttpCall,
+  authInfo: AuthInfo | undefined,
+): Promise<Reply> {
+  return serveCall(transport, message, call, authInfo)
+}
+
+/**
+ * Carries one message of 2026-07-28 and everything that belongs to it: a POST and its response. Most responses are JSON, which is
+ * written here. Tenon writes streams.
+ */
 export class PerRequestHTTPServerTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   onmessage?: Transport['onmessage']
-  readonly #options: PerRequestHTTPServerTransportOptions
-  readonly #http: StreamableHTTPServerTransport
-  #isStarted = false
-  #isUsed = false
-  #isClosed = false
-  #requestId: RequestId | undefined
-  #extra: MessageExtraInfo
-  #fail: ((error: Error) => void) | undefined
+  private readonly _tenonOptions: PerRequestHTTPServerTransportOptions
+  private _tenonStream: StreamableHTTPServerTransport | undefined
+  private _tenonIsStarted = false
+  private _tenonIsUsed = false
+  private _tenonIsClosed = false
+  private _requestId: RequestId | undefined
+  private _tenonMessage: JSONRPCRequest | undefined
+  private _tenonCall: HttpCall | undefined
+  private _tenonExtra: MessageExtraInfo
+  private _tenonIsAnswered = false
+  private _tenonSettle: ((reply: Reply) => void) | undefined
+  private _tenonFail: ((error: Error) => void) | undefined
+
+  static {
+    serveCall = (transport, message, call, authInfo) => transport._tenonServe(message, call, authInfo)
+  }
 
   constructor(options: PerRequestHTTPServerTransportOptions) {
-    const { responseMode = 'auto', keepAliveMs } = options
-    this.#options = options
-    this.#extra = { classification: options.classification }
-    this.#http = new StreamableHTTPServerTransport({
-      // Host and origin are checked by the program, in front of the handler.
-      enableDnsRebindingProtection: false,
-      enableJsonResponse: responseMode === 'json',
-      alwaysStream: responseMode === 'sse',
-      streamAfterMs: Number.POSITIVE_INFINITY,
-      ...(keepAliveMs !== undefined && { keepAliveMs: keepAliveMs > 0 ? keepAliveMs : 2 ** 31 - 1 }),
-    })
+    this._tenonOptions = options
+    this._tenonExtra = { classification: options.classification }
   }
 
   async start(): Promise<void> {
-    if (this.#isStarted) throw new Error('PerRequestHTTPServerTransport is already started')
-    this.#isStarted = true
-    this.#http.onmessage = (message) => this.onmessage?.(message as JSONRPCMessage, this.#extra)
-    this.#http.onerror = (error) => this.onerror?.(error)
-    await this.#http.start()
+    if (this._tenonIsStarted) throw new Error('PerRequestHTTPServerTransport is already started')
+    this._tenonIsStarted = true
   }
 
   /** Handles the one message of this transport. */
   async handleMessage(
     message: JSONRPCRequest | JSONRPCNotification,
-    extra: PerRequestMessageExtra = {},
+    { request, authInfo }: PerRequestMessageExtra = {},
   ): Promise<Response> {
-    this.#checkUsable()
-    this.#isUsed = true
-    const { request, authInfo } = extra
-    if (request?.signal.aborted) {
+    return toResponse(await this._tenonServe(message, request && new FetchCall(request), authInfo))
+  }
+
+  private async _tenonServe(
+    message: JSONRPCRequest | JSONRPCNotification,
+    call: HttpCall | undefined,
+    authInfo: AuthInfo | undefined,
+  ): Promise<Reply> {
+    this._tenonCheckUsable()
+    this._tenonIsUsed = true
+    if (call?.isGone) {
       await this.close()
       throw closedEarly()
     }
-    this.#extra = { ...this.#extra, ...(request && { request }), ...(authInfo && { authInfo }) }
-    if ('id' in message) this.#requestId = message.id
-    const response = this.#http.handleFetch(toPost(message, request, this.#options), { parsedBody: message })
-    if (!('id' in message)) return response
-    request?.signal.addEventListener('abort', () => void this.close(), { once: true })
-    const closed = new Promise<never>((_, reject) => {
-      this.#fail = reject
-    })
-    return Promise.race([response, closed])
+    const problem = statelessPostProblem(message, call ?? noHeaders)
+    if (problem) {
+      queueMicrotask(() => void this.close())
+      return new JsonReply(problem.status, problem.json)
+    }
+    this._tenonExtra = toExtra(this._tenonExtra, call, authInfo)
+    if ('id' in message) return this._tenonAnswer(message, call)
+    this.onmessage?.(message, this._tenonExtra)
+    return new Response(null, { status: 202 })
   }
 
-  #checkUsable(): void {
-    if (this.#isUsed) {
+  private _tenonAnswer(message: JSONRPCRequest, call: HttpCall | undefined): Promise<Reply> {
+    this._requestId = message.id
+    this._tenonMessage = message
+    this._tenonCall = call
+    call?.watch(() => void this.close())
+    return new Promise((resolve, reject) => {
+      this._tenonSettle = resolve
+      this._tenonFail = reject
+      this.onmessage?.(message, this._tenonExtra)
+    })
+  }
+
+  private _tenonCheckUsable(): void {
+    if (this._tenonIsUsed) {
       throw new Error(
         'PerRequestHTTPServerTransport serves exactly one exchange; construct a new transport per request',
       )
     }
-    if (!this.#isStarted || !this.onmessage) {
+    if (!this._tenonIsStarted || !this.onmessage) {
       throw new Error('PerRequestHTTPServerTransport is not connected: connect a server to this transport first')
     }
-    if (this.#isClosed) throw new Error('PerRequestHTTPServerTransport is closed')
+    if (this._tenonIsClosed) throw new Error('PerRequestHTTPServerTransport is closed')
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (this.#isClosed) return
+    if (this._tenonIsClosed) return
     const isResponse = !('method' in message)
     const relatedId = isResponse ? message.id : options?.relatedRequestId
     // There is no stream for messages that belong to no request.
-    if (relatedId === undefined || relatedId !== this.#requestId) return
-    if (!isResponse && this.#options.responseMode === 'json') return
-    await this.#http.send(message as never, { relatedRequestId: relatedId })
+    if (relatedId === undefined || relatedId !== this._requestId || this._tenonIsAnswered) return
+    const { responseMode = 'auto' } = this._tenonOptions
+    if (!isResponse && responseMode === 'json') return
+    if (isResponse && responseMode !== 'sse' && !this._tenonStream) this._tenonSettle?.(toJsonReply(message))
+    else await this._tenonSendOnStream(message, relatedId)
+    this._tenonIsAnswered ||= isResponse
     if (isResponse) queueMicrotask(() => void this.close())
   }
 
+  private _tenonSendOnStream(message: JSONRPCMessage, relatedRequestId: RequestId): Promise<void> {
+    this._tenonStream ??= this._tenonOpenStream()
+    return this._tenonStream.send(message as never, { relatedRequestId })
+  }
+
+  private _tenonOpenStream(): StreamableHTTPServerTransport {
+    const { keepAliveMs } = this._tenonOptions
+    const stream = new StreamableHTTPServerTransport({
+      // Host and origin are checked by the program, in front of the handler.
+      enableDnsRebindingProtection: false,
+      alwaysStream: this._tenonOptions.responseMode === 'sse',
+      streamAfterMs: Number.POSITIVE_INFINITY,
+      ...(keepAliveMs !== undefined && { keepAliveMs: keepAliveMs > 0 ? keepAliveMs : 2 ** 31 - 1 }),
+    })
+    stream.onmessage = (received) => this._tenonReceivedOnStream(received as JSONRPCMessage)
+    stream.onerror = (error) => this.onerror?.(error)
+    const post = toPost(this._tenonMessage!, this._tenonCall?.request, this._tenonOptions)
+    stream.handleFetch(post, { parsedBody: this._tenonMessage }).then(this._tenonSettle, this._tenonFail)
+    return stream
+  }
+
+  /** Apart from the request, which was received before, a stream only tells that its reader is gone. */
+  private _tenonReceivedOnStream(received: JSONRPCMessage): void {
+    if (received === this._tenonMessage) return
+    this.onmessage?.(received, this._tenonExtra)
+    void this.close()
+  }
+
   async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#fail?.(closedEarly())
+    if (this._tenonIsClosed) return
+    this._tenonIsClosed = true
+    this._tenonCall?.unwatch()
+    if (!this._tenonIsAnswered) this._tenonFail?.(closedEarly())
     this.onclose?.()
-    await this.#http.close()
+    await this._tenonStream?.close()
   }
 }
 
-/** The POST as Tenon checks it: with the headers of the client, and a client that reads both kinds of response. */
+const noHeaders = { header: () => undefined }
+
+/** The `Request` is read only if a handler reads it. */
+function toExtra(extra: MessageExtraInfo, call: HttpCall | undefined, authInfo: AuthInfo | undefined) {
+  const { classification } = extra
+  if (!call) return { ...extra, ...(authInfo && { authInfo }) }
+  return {
+    ...(classification && { classification }),
+    ...(authInfo && { authInfo }),
+    get request() {
+      return call.request
+    },
+  }
+}
+
+/** The errors that have a status of their own on 2026-07-28. */
+const errorStatuses: ReadonlyMap<number, number> = new Map([
+  [-32700, 400],
+  [-32600, 400],
+  [-32601, 404],
+  [-32020, 400],
+  [-32021, 400],
+  [-32022, 400],
+])
+
+function toJsonReply(response: JSONRPCMessage): JsonReply {
+  const status = 'error' in response ? (errorStatuses.get(response.error.code) ?? 200) : 200
+  return new JsonReply(status, JSON.stringify(response))
+}
+
+/**
+ * The POST as Tenon checks it: with the headers of the client, and a client that reads both kinds of response. It is no `Request`:
+ * one that follows the signal of another is freed only by a finalizer, late under load, with everything that listens to the signal.
+ */
 function toPost(
   message: JSONRPCRequest | JSONRPCNotification,
   request: globalThis.Request | undefined,
   { classification }: PerRequestHTTPServerTransportOptions,
 ): globalThis.Request {
-  const headers = new Headers(request?.headers)
-  headers.set('accept', 'application/json, text/event-stream')
-  headers.set('content-type', 'application/json')
-  headers.delete('content-length')
-  if (!claims(message) && classification.revision) headers.set('mcp-protocol-version', classification.revision)
-  return new Request(request?.url ?? 'http://localhost/mcp', {
+  const { revision } = classification
+  const headers = new PostHeaders(request?.headers, claims(message) ? undefined : revision)
+  const post: PostView = {
     method: 'POST',
+    url: request?.url ?? 'http://localhost/mcp',
     headers,
-    ...(request && { signal: request.signal }),
-  })
+    signal: request?.signal ?? new AbortController().signal,
+  }
+  return post as globalThis.Request
+}
+
+/** What Tenon reads of a request whose body is parsed. */
+type PostView = Pick<globalThis.Request, 'method' | 'url' | 'signal'> & { headers: Pick<Headers, 'get' | 'entries'> }
+
+class PostHeaders {
+  private readonly _given: Headers | undefined
+  private readonly _revision: string | undefined
+
+  constructor(given: Headers | undefined, revision: string | undefined) {
+    this._given = given
+    this._revision = revision
+  }
+
+  get(name: string): string | null {
+    if (name === 'accept') return 'application/json, text/event-stream'
+    if (name === 'content-type') return 'application/json'
+    if (name === 'content-length') return null
+    if (name === 'mcp-protocol-version' && this._revision) return this._revision
+    return this._given?.get(name) ?? null
+  }
+
+  entries(): ReturnType<Headers['entries']> {
+    const headers = new Headers(this._given)
+    for (const name of ['accept', 'content-type', 'mcp-protocol-version']) {
+      const value = this.get(name)
+      if (value !== null) headers.set(name, value)
+    }
+    headers.delete('content-length')
+    return headers.entries()
+  }
 }
 
 function closedEarly(): SdkError {

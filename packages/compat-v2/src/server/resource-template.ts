@@ -11,8 +11,8 @@ export type CompleteResourceTemplateCallback = (
 
 /** A family of resources whose URIs follow a template, such as `notes://{id}`. */
 export class ResourceTemplate {
-  readonly #template: UriTemplate
-  readonly #callbacks: {
+  private readonly _tenonTemplate: UriTemplate
+  private readonly _callbacks: {
     list: ListResourcesCallback | undefined
     complete?: { [variable: string]: CompleteResourceTemplateCallback }
   }
@@ -25,19 +25,19 @@ export class ResourceTemplate {
       complete?: { [variable: string]: CompleteResourceTemplateCallback }
     },
   ) {
-    this.#template = typeof uriTemplate === 'string' ? new UriTemplate(uriTemplate) : uriTemplate
-    this.#callbacks = callbacks
+    this._tenonTemplate = typeof uriTemplate === 'string' ? new UriTemplate(uriTemplate) : uriTemplate
+    this._callbacks = callbacks
   }
 
   get uriTemplate(): UriTemplate {
-    return this.#template
+    return this._tenonTemplate
   }
 
   get listCallback(): ListResourcesCallback | undefined {
-    return this.#callbacks.list
+    return this._callbacks.list
   }
 
   completeCallback(variable: string): CompleteResourceTemplateCallback | undefined {
-    return this.#callbacks.complete?.[variable]
+    return this._callbacks.complete?.[variable]
   }
 }

@@ -57,117 +57,117 @@ interface Instance {
 }
 
 class StdioConnection {
-  readonly #factory: McpServerFactory
-  readonly #options: ServeStdioOptions
-  readonly #wire: Transport
-  readonly #subscriptions = new Map<RequestId, ListenSubscription>()
-  readonly #started: Promise<void>
-  readonly #queue: JSONRPCMessage[] = []
-  #isPumping = false
-  #instance: Instance | undefined
+  private readonly _factory: McpServerFactory
+  private readonly _options: ServeStdioOptions
+  private readonly _wire: Transport
+  private readonly _subscriptions = new Map<RequestId, ListenSubscription>()
+  private readonly _started: Promise<void>
+  private readonly _queue: JSONRPCMessage[] = []
+  private _isPumping = false
+  private _instance: Instance | undefined
   /** Whether the era is decided. A client may ask `server/discover` and then fall back to `initialize`. */
-  #isPinned = false
-  #isClosed = false
+  private _isPinned = false
+  private _isClosed = false
 
   constructor(factory: McpServerFactory, options: ServeStdioOptions) {
-    this.#factory = factory
-    this.#options = options
-    this.#wire = options.transport ?? new StdioServerTransport()
-    this.#wire.onmessage = (message) => {
-      this.#queue.push(message)
-      void this.#pump()
+    this._factory = factory
+    this._options = options
+    this._wire = options.transport ?? new StdioServerTransport()
+    this._wire.onmessage = (message) => {
+      this._queue.push(message)
+      void this._pump()
     }
-    this.#wire.onerror = (error) => {
-      this.#report(error)
-      this.#instance?.channel.onerror?.(error)
+    this._wire.onerror = (error) => {
+      this._report(error)
+      this._instance?.channel.onerror?.(error)
     }
-    this.#wire.onclose = () => void this.#end(false)
-    this.#started = this.#wire.start()
-    this.#started.catch((error) => this.#report(error))
+    this._wire.onclose = () => void this._end(false)
+    this._started = this._wire.start()
+    this._started.catch((error) => this._report(error))
   }
 
   async close(): Promise<void> {
-    await this.#started.catch(() => {})
-    await this.#end(true)
+    await this._started.catch(() => {})
+    await this._end(true)
   }
 
-  async #end(isOurs: boolean): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    if (isOurs) for (const id of this.#subscriptions.keys()) await this.#send(this.#listenResult(id))
-    await this.#instance?.product.close().catch((error) => this.#report(error))
-    if (isOurs) await this.#wire.close().catch((error) => this.#report(error))
+  private async _end(isOurs: boolean): Promise<void> {
+    if (this._isClosed) return
+    this._isClosed = true
+    if (isOurs) for (const id of this._subscriptions.keys()) await this._send(this._listenResult(id))
+    await this._instance?.product.close().catch((error) => this._report(error))
+    if (isOurs) await this._wire.close().catch((error) => this._report(error))
   }
 
   /** Messages are handled in order, because building an instance may take a while. */
-  async #pump(): Promise<void> {
-    if (this.#isPumping) return
-    this.#isPumping = true
-    for (let message = this.#queue.shift(); message; message = this.#queue.shift()) {
+  private async _pump(): Promise<void> {
+    if (this._isPumping) return
+    this._isPumping = true
+    for (let message = this._queue.shift(); message; message = this._queue.shift()) {
       try {
-        await this.#receive(message)
+        await this._receive(message)
       } catch (error) {
-        if (isRequest(message)) await this.#fail(message.id, { code: -32603, message: 'Internal server error' })
-        this.#report(error)
+        if (isRequest(message)) await this._fail(message.id, { code: -32603, message: 'Internal server error' })
+        this._report(error)
       }
     }
-    this.#isPumping = false
+    this._isPumping = false
   }
 
-  async #receive(message: JSONRPCMessage): Promise<void> {
-    if (this.#isClosed) return
-    if (this.#instance && this.#isPinned) return this.#receivePinned(this.#instance, message)
+  private async _receive(message: JSONRPCMessage): Promise<void> {
+    if (this._isClosed) return
+    if (this._instance && this._isPinned) return this._receivePinned(this._instance, message)
     if (!('method' in message)) {
-      return this.#report(new Error('Discarded a response received before the connection negotiated an era'))
+      return this._report(new Error('Discarded a response received before the connection negotiated an era'))
     }
     const outcome = classify(message)
-    if (outcome.kind === 'modern') return this.#openModern(message, outcome.classification.revision ?? '')
-    if (outcome.kind === 'legacy') return this.#openLegacy(message, outcome)
-    this.#report(new Error(`Rejected a message: ${outcome.message}`))
-    if (isRequest(message)) await this.#fail(message.id, outcome)
+    if (outcome.kind === 'modern') return this._openModern(message, outcome.classification.revision ?? '')
+    if (outcome.kind === 'legacy') return this._openLegacy(message, outcome)
+    this._report(new Error(`Rejected a message: ${outcome.message}`))
+    if (isRequest(message)) await this._fail(message.id, outcome)
   }
 
-  async #receivePinned({ era, channel }: Instance, message: JSONRPCMessage): Promise<void> {
+  private async _receivePinned({ era, channel }: Instance, message: JSONRPCMessage): Promise<void> {
     if (era === 'legacy') return channel.deliver(message)
     if (isRequest(message) && message.method === 'initialize') {
       const outcome = classify(message)
-      if (outcome.kind === 'legacy') return this.#refuseLegacy(message, outcome)
+      if (outcome.kind === 'legacy') return this._refuseLegacy(message, outcome)
     }
-    if (!(await this.#listens(message))) channel.deliver(message)
+    if (!(await this._listens(message))) channel.deliver(message)
   }
 
-  async #openModern(message: JSONRPCMessage, revision: string): Promise<void> {
+  private async _openModern(message: JSONRPCMessage, revision: string): Promise<void> {
     if (!modernVersions.includes(revision)) {
       const error = new UnsupportedProtocolVersionError({ supported: [...modernVersions], requested: revision })
-      this.#report(error)
-      if (isRequest(message)) await this.#fail(message.id, error)
+      this._report(error)
+      if (isRequest(message)) await this._fail(message.id, error)
       return
     }
-    this.#instance ??= await this.#connect('modern', revision, message)
+    this._instance ??= await this._connect('modern', revision, message)
     const isProbe = isRequest(message) && message.method === 'server/discover'
-    if (!isProbe && isRequest(message)) this.#isPinned = true
-    if (await this.#listens(message)) return
-    this.#instance.channel.deliver(message, { classification: { era: 'modern', revision } })
+    if (!isProbe && isRequest(message)) this._isPinned = true
+    if (await this._listens(message)) return
+    this._instance.channel.deliver(message, { classification: { era: 'modern', revision } })
   }
 
-  async #openLegacy(
+  private async _openLegacy(
     message: JSONRPCMessage,
     outcome: InboundClassificationOutcome & { kind: 'legacy' },
   ): Promise<void> {
-    if (this.#options.legacy === 'reject') return this.#refuseLegacy(message, outcome)
-    const probe = this.#instance
+    if (this._options.legacy === 'reject') return this._refuseLegacy(message, outcome)
+    const probe = this._instance
     if (probe) {
       await probe.channel.idle()
-      this.#instance = undefined
-      await probe.product.close().catch((error) => this.#report(error))
+      this._instance = undefined
+      await probe.product.close().catch((error) => this._report(error))
     }
-    this.#instance = await this.#connect('legacy', undefined, message)
-    this.#isPinned = true
-    this.#instance.channel.deliver(message)
+    this._instance = await this._connect('legacy', undefined, message)
+    this._isPinned = true
+    this._instance.channel.deliver(message)
   }
 
-  async #connect(era: ProtocolEra, revision: string | undefined, first: JSONRPCMessage): Promise<Instance> {
-    const product = await this.#factory({ era })
+  private async _connect(era: ProtocolEra, revision: string | undefined, first: JSONRPCMessage): Promise<Instance> {
+    const product = await this._factory({ era })
     if (revision) {
       makeModern(serverOf(product), revision)
       const meta = metaOf(first) ?? {}
@@ -178,74 +178,77 @@ class StdioConnection {
         ...(clientCapabilities && { clientCapabilities }),
       })
     }
-    const intercept = (message: JSONRPCMessage) => era === 'modern' && this.#publish(message)
-    const channel = new Channel(this.#wire, intercept, () => {
-      if (this.#instance?.channel === channel) void this.#end(true)
+    const intercept = (message: JSONRPCMessage) => era === 'modern' && this._publish(message)
+    const channel = new Channel(this._wire, intercept, () => {
+      if (this._instance?.channel === channel) void this._end(true)
     })
     await product.connect(channel)
     return { era, product, channel }
   }
 
-  async #refuseLegacy(
+  private async _refuseLegacy(
     message: JSONRPCMessage,
     outcome: InboundClassificationOutcome & { kind: 'legacy' },
   ): Promise<void> {
     const refusal = refuseLegacy(outcome, modernVersions)
     if (!refusal || !isRequest(message)) return
-    this.#report(new Error(`Rejected a 2025-era request on a modern-only connection: ${refusal.message}`))
-    await this.#fail(message.id, refusal)
+    this._report(new Error(`Rejected a 2025-era request on a modern-only connection: ${refusal.message}`))
+    await this._fail(message.id, refusal)
   }
 
   /** Handles what belongs to subscriptions. Returns false for other messages. */
-  async #listens(message: JSONRPCMessage): Promise<boolean> {
+  private async _listens(message: JSONRPCMessage): Promise<boolean> {
     if (!('method' in message)) return false
     if (message.method === 'notifications/cancelled') {
-      return this.#subscriptions.delete(message.params?.requestId as RequestId)
+      return this._subscriptions.delete(message.params?.requestId as RequestId)
     }
     if (message.method !== 'subscriptions/listen' || !isRequest(message)) return false
     const outcome = classify(message)
-    const limit = this.#options.maxSubscriptions ?? defaultMaxSubscriptions
+    const limit = this._options.maxSubscriptions ?? defaultMaxSubscriptions
     const problem =
       outcome.kind === 'modern'
-        ? listenProblem(message, this.#subscriptions.size, limit)
+        ? listenProblem(message, this._subscriptions.size, limit)
         : { code: -32602, message: `Invalid _meta envelope: ${PROTOCOL_VERSION_META_KEY}: missing` }
-    if (problem) await this.#fail(message.id, problem)
+    if (problem) await this._fail(message.id, problem)
     else {
-      const subscription = new ListenSubscription(message, serverOf(this.#instance!.product).getCapabilities())
-      this.#subscriptions.set(message.id, subscription)
-      await this.#send(subscription.acknowledgement())
+      const subscription = new ListenSubscription(message, serverOf(this._instance!.product).getCapabilities())
+      this._subscriptions.set(message.id, subscription)
+      await this._send(subscription.acknowledgement())
     }
     return true
   }
 
   /** Sends a change to the subscriptions that want it. Returns false for other messages. */
-  #publish(message: JSONRPCMessage): boolean {
+  private _publish(message: JSONRPCMessage): boolean {
     const event = 'method' in message ? eventOf(message as { method: string }) : undefined
     if (!event) return false
-    for (const subscription of this.#subscriptions.values()) {
+    for (const subscription of this._subscriptions.values()) {
       const notification = subscription.notificationOf(event)
-      if (notification) void this.#send(notification)
+      if (notification) void this._send(notification)
     }
     return true
   }
 
-  #listenResult(id: RequestId): JSONRPCMessage {
-    const serverInfo = this.#instance && serverInfoOf(serverOf(this.#instance.product))
+  private _listenResult(id: RequestId): JSONRPCMessage {
+    const serverInfo = this._instance && serverInfoOf(serverOf(this._instance.product))
     const meta = { [SUBSCRIPTION_ID_META_KEY]: id, ...(serverInfo && { [SERVER_INFO_META_KEY]: serverInfo }) }
     return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: meta } }
   }
 
-  #fail(id: RequestId, { code, message, data }: { code: number; message: string; data?: unknown }): Promise<void> {
-    return this.#send({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } })
+  private _fail(
+    id: RequestId,
+    { code, message, data }: { code: number; message: string; data?: unknown },
+  ): Promise<void> {
+    return this._send({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } })
   }
 
-  async #send(message: JSONRPCMessage): Promise<void> {
-    await this.#wire.send(message).catch((error) => this.#report(error))
+  private async _send(message: JSONRPCMessage): Promise<void> {
+    await this._wire.send(message).catch((error) => this._report(error))
   }
 
-  #report(error: unknown): void {
+  private _report(error: unknown): void {
     try {
-      this.#options.onerror?.(toError(error))
+      this._options.onerror?.(toError(error))
     } catch {
       // Reporting must not change what is sent.
     }
@@ -257,38 +260,38 @@ class Channel implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   onmessage?: Transport['onmessage']
-  readonly #wire: Transport
-  readonly #intercept: (message: JSONRPCMessage) => boolean
-  readonly #onClosed: () => void
-  readonly #open = new Set<RequestId>()
-  #onIdle: (() => void) | undefined
-  #isClosed = false
+  private readonly _wire: Transport
+  private readonly _intercept: (message: JSONRPCMessage) => boolean
+  private readonly _onClosed: () => void
+  private readonly _open = new Set<RequestId>()
+  private _onIdle: (() => void) | undefined
+  private _isClosed = false
 
   constructor(wire: Transport, intercept: (message: JSONRPCMessage) => boolean, onClosed: () => void) {
-    this.#wire = wire
-    this.#intercept = intercept
-    this.#onClosed = onClosed
+    this._wire = wire
+    this._intercept = intercept
+    this._onClosed = onClosed
   }
 
   async start(): Promise<void> {}
 
   deliver(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
-    if (isRequest(message)) this.#open.add(message.id)
+    if (isRequest(message)) this._open.add(message.id)
     this.onmessage?.(message, extra)
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (this.#isClosed || this.#intercept(message)) return
-    await this.#wire.send(message, options)
-    if (!('method' in message) && this.#open.delete(message.id as RequestId) && this.#open.size === 0) this.#onIdle?.()
+    if (this._isClosed || this._intercept(message)) return
+    await this._wire.send(message, options)
+    if (!('method' in message) && this._open.delete(message.id as RequestId) && this._open.size === 0) this._onIdle?.()
   }
 
   /** Waits until every request has its response, for at most two seconds. */
   async idle(): Promise<void> {
-    if (this.#open.size === 0) return
+    if (this._open.size === 0) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, 2_000)
-      this.#onIdle = () => {
+      this._onIdle = () => {
         clearTimeout(timer)
         resolve()
       }
@@ -296,10 +299,10 @@ class Channel implements Transport {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this._isClosed) return
+    this._isClosed = true
     this.onclose?.()
-    this.#onClosed()
+    this._onClosed()
   }
 }
 

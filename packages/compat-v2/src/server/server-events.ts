@@ -24,31 +24,31 @@ export interface ServerEventBus {
 
 /** A bus within one process. */
 export class InMemoryServerEventBus implements ServerEventBus {
-  readonly #listeners = new Set<{ listen: (event: ServerEvent) => void }>()
-  readonly #onerror: ((error: Error) => void) | undefined
+  private readonly _listeners = new Set<{ listen: (event: ServerEvent) => void }>()
+  private readonly _tenonOnerror: ((error: Error) => void) | undefined
 
   constructor(onerror?: (error: Error) => void) {
-    this.#onerror = onerror
+    this._tenonOnerror = onerror
   }
 
   publish(event: ServerEvent): void {
-    for (const { listen } of this.#listeners) {
+    for (const { listen } of this._listeners) {
       try {
         listen(event)
       } catch (error) {
-        this.#onerror?.(error instanceof Error ? error : new Error(String(error)))
+        this._tenonOnerror?.(error instanceof Error ? error : new Error(String(error)))
       }
     }
   }
 
   subscribe(listener: (event: ServerEvent) => void): () => void {
     const entry = { listen: listener }
-    this.#listeners.add(entry)
-    return () => void this.#listeners.delete(entry)
+    this._listeners.add(entry)
+    return () => void this._listeners.delete(entry)
   }
 
   get listenerCount(): number {
-    return this.#listeners.size
+    return this._listeners.size
   }
 }
 
@@ -95,16 +95,16 @@ export class ListenSubscription {
   }
 
   acknowledgement(): JSONRPCNotification {
-    return this.#stamp('notifications/subscriptions/acknowledged', { notifications: this.filter })
+    return this._stamp('notifications/subscriptions/acknowledged', { notifications: this.filter })
   }
 
   /** The notification of an event; undefined if the client does not want it. */
   notificationOf(event: ServerEvent): JSONRPCNotification | undefined {
-    if (!this.#wants(event)) return undefined
-    return this.#stamp(methodsOfEvents[event.kind], event.kind === 'resource_updated' ? { uri: event.uri } : {})
+    if (!this._wants(event)) return undefined
+    return this._stamp(methodsOfEvents[event.kind], event.kind === 'resource_updated' ? { uri: event.uri } : {})
   }
 
-  #wants(event: ServerEvent): boolean {
+  private _wants(event: ServerEvent): boolean {
     switch (event.kind) {
       case 'tools_list_changed':
         return this.filter.toolsListChanged === true
@@ -117,7 +117,7 @@ export class ListenSubscription {
     }
   }
 
-  #stamp(method: string, params: Record<string, unknown>): JSONRPCNotification {
+  private _stamp(method: string, params: Record<string, unknown>): JSONRPCNotification {
     return { jsonrpc: '2.0', method, params: { ...params, _meta: { [SUBSCRIPTION_ID_META_KEY]: this.id } } }
   }
 }

@@ -106,54 +106,54 @@ const levels: readonly LoggingLevel[] = [
 export class Server extends Protocol<ServerContext> {
   /** Called when a client of a handshake revision is ready. */
   oninitialized?: (() => void) | undefined
-  readonly #info: Implementation
-  #capabilities: ServerCapabilities
-  readonly #instructions: string | undefined
-  readonly #validator: jsonSchemaValidator
-  readonly #cacheHints: NonNullable<ServerOptions['cacheHints']>
-  readonly #verifyState: NonNullable<ServerOptions['requestState']>['verify']
-  readonly #roundsOptions: Required<InputRoundsOptions>
-  #clientCapabilities: ClientCapabilities | undefined
-  #clientVersion: Implementation | undefined
+  private readonly _tenonInfo: Implementation
+  private _capabilities: ServerCapabilities
+  private readonly _instructions: string | undefined
+  private readonly _tenonValidator: jsonSchemaValidator
+  private readonly _cacheHints: NonNullable<ServerOptions['cacheHints']>
+  private readonly _tenonVerifyState: NonNullable<ServerOptions['requestState']>['verify']
+  private readonly _tenonRoundsOptions: Required<InputRoundsOptions>
+  private _clientCapabilities: ClientCapabilities | undefined
+  private _clientVersion: Implementation | undefined
   /** The level that `logging/setLevel` set, by session. */
-  readonly #levels = new Map<string | undefined, LoggingLevel>()
+  private readonly _tenonLevels = new Map<string | undefined, LoggingLevel>()
 
   static {
     writeIdentity = (server, { clientInfo, clientCapabilities }) => {
-      if (clientCapabilities !== undefined) server.#clientCapabilities = withFormMode(clientCapabilities)
-      if (clientInfo !== undefined) server.#clientVersion = clientInfo
+      if (clientCapabilities !== undefined) server._clientCapabilities = withFormMode(clientCapabilities)
+      if (clientInfo !== undefined) server._clientVersion = clientInfo
     }
-    readInfo = (server) => server.#info
+    readInfo = (server) => server._tenonInfo
     serveModern = (server, versions) => {
       const known = server._supportedProtocolVersions
       server._supportedProtocolVersions = [...known, ...versions.filter((version) => !known.includes(version))]
-      server.setRequestHandler('server/discover', () => server.#discover())
+      server.setRequestHandler('server/discover', () => server._tenonDiscover())
     }
   }
 
   constructor(serverInfo: Implementation, options: ServerOptions = {}) {
     super(options)
-    this.#info = serverInfo
-    this.#capabilities = { ...options.capabilities }
-    this.#instructions = options.instructions
-    this.#validator = options.jsonSchemaValidator ?? defaultValidator()
-    this.#verifyState = options.requestState?.verify
-    this.#roundsOptions = toRoundsOptions(options.inputRequired)
-    this.#cacheHints = options.cacheHints ?? {}
-    for (const [method, hint] of Object.entries(this.#cacheHints)) {
+    this._tenonInfo = serverInfo
+    this._capabilities = { ...options.capabilities }
+    this._instructions = options.instructions
+    this._tenonValidator = options.jsonSchemaValidator ?? defaultValidator()
+    this._tenonVerifyState = options.requestState?.verify
+    this._tenonRoundsOptions = toRoundsOptions(options.inputRequired)
+    this._cacheHints = options.cacheHints ?? {}
+    for (const [method, hint] of Object.entries(this._cacheHints)) {
       if (hint) checkCacheHint(hint, `cacheHints['${method}']`)
     }
-    this.setRequestHandler('initialize', (request) => this.#initialize(request))
+    this.setRequestHandler('initialize', (request) => this._tenonInitialize(request))
     this.setNotificationHandler('notifications/initialized', () => this.oninitialized?.())
     if (modernVersionsOf(this._supportedProtocolVersions).length > 0) {
-      this.setRequestHandler('server/discover', () => this.#discover())
+      this.setRequestHandler('server/discover', () => this._tenonDiscover())
     }
-    if (this.#capabilities.logging) this.#handleLogLevel()
+    if (this._capabilities.logging) this._tenonHandleLogLevel()
   }
 
-  #handleLogLevel(): void {
+  private _tenonHandleLogLevel(): void {
     this.setRequestHandler('logging/setLevel', ({ params: { level } }, ctx) => {
-      this.#levels.set(ctx.sessionId || ctx.http?.req?.headers.get('mcp-session-id') || undefined, level)
+      this._tenonLevels.set(ctx.sessionId || ctx.http?.req?.headers.get('mcp-session-id') || undefined, level)
       return {}
     })
   }
@@ -163,21 +163,21 @@ export class Server extends Protocol<ServerContext> {
     if (this.transport) {
       throw new SdkError(SdkErrorCode.AlreadyConnected, 'Cannot register capabilities after connecting to transport')
     }
-    const hadLogging = !!this.#capabilities.logging
-    this.#capabilities = mergeCapabilities(this.#capabilities, capabilities)
-    if (!hadLogging && this.#capabilities.logging) this.#handleLogLevel()
+    const hadLogging = !!this._capabilities.logging
+    this._capabilities = mergeCapabilities(this._capabilities, capabilities)
+    if (!hadLogging && this._capabilities.logging) this._tenonHandleLogLevel()
   }
 
   getCapabilities(): ServerCapabilities {
-    return this.#capabilities
+    return this._capabilities
   }
 
   getClientCapabilities(): ClientCapabilities | undefined {
-    return this.#clientCapabilities
+    return this._clientCapabilities
   }
 
   getClientVersion(): Implementation | undefined {
-    return this.#clientVersion
+    return this._clientVersion
   }
 
   getNegotiatedProtocolVersion(): string | undefined {
@@ -189,50 +189,49 @@ export class Server extends Protocol<ServerContext> {
     result: CallToolResult,
     advertisedOutputSchema: Readonly<Record<string, unknown>> | undefined,
   ): CallToolResult {
-    return this._era.projectToolResult(result, advertisedOutputSchema)
+    return this._tenonEra.projectToolResult(result, advertisedOutputSchema)
   }
 
   protected override _outboundServerInfo(): Implementation {
-    return this.#info
+    return this._tenonInfo
   }
 
   protected override assertCapabilityForMethod(method: string): void {
-    checkRequested(method, this.#clientCapabilities)
+    checkRequested(method, this._clientCapabilities)
   }
 
   protected override assertNotificationCapability(method: string): void {
-    checkNotified(method, this.#capabilities, this.#clientCapabilities)
+    checkNotified(method, this._capabilities, this._clientCapabilities)
   }
 
   protected override assertRequestHandlerCapability(method: string): void {
     // The base class sets handlers before this class has its fields.
-    if (method !== 'ping') checkHandledMethod(method, this.#capabilities)
+    if (method !== 'ping') checkHandledMethod(method, this._capabilities)
   }
 
-  protected override buildContext(ctx: BaseContext, extra: MessageExtraInfo = {}): ServerContext {
-    const { request, closeSSEStream, closeStandaloneSSEStream } = extra
-    const http = (ctx.http || request || closeSSEStream || closeStandaloneSSEStream) && {
-      ...ctx.http,
-      ...(request && { req: request }),
-      ...(closeSSEStream && { closeSSE: closeSSEStream }),
-      ...(closeStandaloneSSEStream && { closeStandaloneSSE: closeStandaloneSSEStream }),
-    }
+  protected override buildContext(ctx: BaseContext, extra?: MessageExtraInfo): ServerContext {
     const { mcpReq } = ctx
     const related = (options?: RequestOptions): RequestOptions => ({ relatedRequestId: mcpReq.id, ...options })
     const added: Pick<ServerContext['mcpReq'], 'log' | 'elicitInput' | 'requestSampling'> = {
-      log: (level, data, logger) => this.#log(ctx, level, data, logger),
+      log: (level, data, logger) => this._tenonLog(ctx, level, data, logger),
       elicitInput: (params, options) => this.elicitInput(params, related(options)),
       requestSampling: (params, options) => this.createMessage(params, related(options)),
     }
-    return { ...ctx, mcpReq: Object.assign(mcpReq, added), ...(http && { http }) }
+    Object.assign(mcpReq, added)
+    return extra ? withHttp(ctx, extra) : (ctx as ServerContext)
   }
 
-  async #log(ctx: BaseContext, level: LoggingLevel, data: unknown, logger: string | undefined): Promise<void> {
-    if (!this.#capabilities.logging) return
-    const isModern = this._era.kind === 'modern'
+  private async _tenonLog(
+    ctx: BaseContext,
+    level: LoggingLevel,
+    data: unknown,
+    logger: string | undefined,
+  ): Promise<void> {
+    if (!this._capabilities.logging) return
+    const isModern = this._tenonEra.kind === 'modern'
     const wanted = isModern
       ? ctx.mcpReq.envelope?.[LOG_LEVEL_META_KEY]
-      : (this.#levels.get(ctx.sessionId) ?? this.#levels.get(undefined))
+      : (this._tenonLevels.get(ctx.sessionId) ?? this._tenonLevels.get(undefined))
     // On 2026-07-28 a request that names no level wants no messages.
     if (isModern ? !isWanted(level, wanted) : wanted !== undefined && !isWanted(level, wanted)) return
     await ctx.mcpReq.notify({ method: 'notifications/message', params: { level, data, ...(logger && { logger }) } })
@@ -241,7 +240,7 @@ export class Server extends Protocol<ServerContext> {
   protected override _wrapHandler(method: string, handler: StoredHandler<ServerContext>): StoredHandler<ServerContext> {
     // The base class sets handlers before this class has its fields.
     if (method === 'ping' || method === 'initialize') return handler
-    if (inputRequiredMethods.has(method)) return (request, ctx) => this.#runInRounds(method, handler, request, ctx)
+    if (inputRequiredMethods.has(method)) return (request, ctx) => this._tenonRunInRounds(method, handler, request, ctx)
     return async (request, ctx) => {
       const result = await handler(request, ctx)
       if (isInputRequiredResult(result)) {
@@ -250,64 +249,64 @@ export class Server extends Protocol<ServerContext> {
           `Handler for ${method} returned an input-required result, but only tools/call, prompts/get and resources/read support it`,
         )
       }
-      return withHint(result, this.#hintOf(method))
+      return withHint(result, this._tenonHintOf(method))
     }
   }
 
-  #hintOf(method: string): CacheHint | undefined {
-    return this.#cacheHints[method as CacheableResultMethod]
+  private _tenonHintOf(method: string): CacheHint | undefined {
+    return this._cacheHints[method as CacheableResultMethod]
   }
 
   /** Runs a handler that may ask for input first. */
-  async #runInRounds(
+  private async _tenonRunInRounds(
     method: string,
     handler: StoredHandler<ServerContext>,
     request: JSONRPCRequest,
     ctx: ServerContext,
   ): Promise<Result> {
     const checked = method === 'tools/call' ? checkedToolHandler(handler) : handler
-    const withVerified = await this.#withVerifiedState(ctx, method)
+    const withVerified = await this._tenonWithVerifiedState(ctx, method)
     let result: Result
     try {
       result = await checked(request, withVerified)
     } catch (error) {
-      throw this.#toServedError(error)
+      throw this._tenonToServedError(error)
     }
-    if (!isInputRequiredResult(result)) return withHint(result, this.#hintOf(method))
-    if (this._era.kind === 'modern') return this.#checkQuestions(method, result, ctx)
-    if (!this.#roundsOptions.legacyShim) {
+    if (!isInputRequiredResult(result)) return withHint(result, this._tenonHintOf(method))
+    if (this._tenonEra.kind === 'modern') return this._tenonCheckQuestions(method, result, ctx)
+    if (!this._tenonRoundsOptions.legacyShim) {
       const version = this._negotiatedProtocolVersion ?? LATEST_PROTOCOL_VERSION
       throw new ProtocolError(
         ProtocolErrorCode.InternalError,
         `Handler for ${method} returned an input-required result, but protocol revision ${version} has none`,
       )
     }
-    return this.#rounds.run(checked, request, withVerified, result)
+    return this._tenonRounds.run(checked, request, withVerified, result)
   }
 
-  get #rounds(): InputRounds {
+  private get _tenonRounds(): InputRounds {
     const host = {
-      clientCapabilities: () => this.#clientCapabilities,
-      decodeState: (state: string, ctx: ServerContext, method: string) => this.#decodeState(state, ctx, method),
-      ask: (question: Question, options: RequestOptions) => this.#ask(question, options),
+      clientCapabilities: () => this._clientCapabilities,
+      decodeState: (state: string, ctx: ServerContext, method: string) => this._tenonDecodeState(state, ctx, method),
+      ask: (question: Question, options: RequestOptions) => this._tenonAsk(question, options),
     }
-    return new InputRounds(host, this.#roundsOptions)
+    return new InputRounds(host, this._tenonRoundsOptions)
   }
 
-  #ask({ method, params = {} }: Question, options: RequestOptions): Promise<unknown> {
+  private _tenonAsk({ method, params = {} }: Question, options: RequestOptions): Promise<unknown> {
     if (method === 'roots/list') return this.listRoots(params, options)
     if (method === 'sampling/createMessage') {
       return this.createMessage(params as unknown as CreateMessageRequestParams, options)
     }
     const needsId = params.mode === 'url' && params.elicitationId === undefined
     const complete = needsId ? { ...params, elicitationId: globalThis.crypto.randomUUID() } : params
-    return this.#sendElicitation(complete as unknown as ElicitRequestFormParams, options)
+    return this._tenonSendElicitation(complete as unknown as ElicitRequestFormParams, options)
   }
 
   /** 2026-07-28 has no error that asks the user to open a URL. */
-  #toServedError(error: unknown): unknown {
+  private _tenonToServedError(error: unknown): unknown {
     const isUrlError = error instanceof ProtocolError && error.code === ProtocolErrorCode.UrlElicitationRequired
-    if (!isUrlError || this._era.kind === 'legacy') return error
+    if (!isUrlError || this._tenonEra.kind === 'legacy') return error
     return new ProtocolError(
       ProtocolErrorCode.InternalError,
       `UrlElicitationRequiredError is not available on protocol revision ${this._negotiatedProtocolVersion}. ` +
@@ -315,7 +314,7 @@ export class Server extends Protocol<ServerContext> {
     )
   }
 
-  #checkQuestions(method: string, result: Result, ctx: ServerContext): Result {
+  private _tenonCheckQuestions(method: string, result: Result, ctx: ServerContext): Result {
     const declared = ctx.mcpReq.envelope?.[CLIENT_CAPABILITIES_META_KEY]
     for (const [key, entry] of Object.entries(partsOf(method, result).requests)) {
       const question = toQuestion(method, key, entry)
@@ -330,18 +329,18 @@ export class Server extends Protocol<ServerContext> {
     return result
   }
 
-  async #withVerifiedState(ctx: ServerContext, method: string): Promise<ServerContext> {
+  private async _tenonWithVerifiedState(ctx: ServerContext, method: string): Promise<ServerContext> {
     const state = ctx.mcpReq.requestState()
     if (state === undefined) return ctx
     if (typeof state !== 'string') throw invalidState()
-    const decoded = await this.#decodeState(state, ctx, method)
+    const decoded = await this._tenonDecodeState(state, ctx, method)
     return decoded === undefined ? ctx : withState(ctx, decoded)
   }
 
-  async #decodeState(state: string, ctx: ServerContext, method: string): Promise<unknown> {
-    if (!this.#verifyState) return undefined
+  private async _tenonDecodeState(state: string, ctx: ServerContext, method: string): Promise<unknown> {
+    if (!this._tenonVerifyState) return undefined
     try {
-      return await this.#verifyState(state, ctx)
+      return await this._tenonVerifyState(state, ctx)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       this.onerror?.(new Error(`requestState verification rejected ${method}: ${reason}`))
@@ -349,9 +348,9 @@ export class Server extends Protocol<ServerContext> {
     }
   }
 
-  #initialize({ params }: InitializeRequest): InitializeResult {
-    this.#clientCapabilities = withFormMode(params.capabilities)
-    this.#clientVersion = params.clientInfo
+  private _tenonInitialize({ params }: InitializeRequest): InitializeResult {
+    this._clientCapabilities = withFormMode(params.capabilities)
+    this._clientVersion = params.clientInfo
     const versions = legacyVersionsOf(this._supportedProtocolVersions)
     const isSupported = versions.includes(params.protocolVersion)
     const protocolVersion = isSupported ? params.protocolVersion : (versions[0] ?? LATEST_PROTOCOL_VERSION)
@@ -359,33 +358,33 @@ export class Server extends Protocol<ServerContext> {
     this.transport?.setProtocolVersion?.(protocolVersion)
     return {
       protocolVersion,
-      capabilities: this.#capabilities,
-      serverInfo: this.#info,
-      ...(this.#instructions && { instructions: this.#instructions }),
+      capabilities: this._capabilities,
+      serverInfo: this._tenonInfo,
+      ...(this._instructions && { instructions: this._instructions }),
     }
   }
 
-  #discover(): DiscoverResult {
+  private _tenonDiscover(): DiscoverResult {
     return {
       supportedVersions: modernVersionsOf(this._supportedProtocolVersions),
-      capabilities: { ...this.#capabilities },
-      ...(this.#instructions && { instructions: this.#instructions }),
+      capabilities: { ...this._capabilities },
+      ...(this._instructions && { instructions: this._instructions }),
     }
   }
 
   /** Handlers of 2026-07-28 return their questions; there is no way to send them. */
-  #checkCanAsk(method: string): void {
-    if (this._era.kind === 'legacy') return
+  private _tenonCheckCanAsk(method: string): void {
+    if (this._tenonEra.kind === 'legacy') return
     throw new SdkError(
       SdkErrorCode.MethodNotSupportedByProtocolVersion,
       `Server-to-client requests are not available on protocol revision ${this._negotiatedProtocolVersion}: ` +
         `'${method}' cannot be sent. Return inputRequired({ ... }) from the handler instead.`,
-      { method, era: this._era.name },
+      { method, era: this._tenonEra.name },
     )
   }
 
   async ping(): Promise<EmptyResult> {
-    this.#checkCanAsk('ping')
+    this._tenonCheckCanAsk('ping')
     return this.request({ method: 'ping' })
   }
 
@@ -403,8 +402,8 @@ export class Server extends Protocol<ServerContext> {
     params: CreateMessageRequestParams,
     options?: RequestOptions,
   ): Promise<CreateMessageResult | CreateMessageResultWithTools> {
-    this.#checkCanAsk('sampling/createMessage')
-    if ((params.tools || params.toolChoice) && !this.#clientCapabilities?.sampling?.tools) {
+    this._tenonCheckCanAsk('sampling/createMessage')
+    if ((params.tools || params.toolChoice) && !this._clientCapabilities?.sampling?.tools) {
       throw new SdkError(SdkErrorCode.CapabilityNotSupported, 'Client does not support sampling tools capability.')
     }
     const problem = samplingProblem(params.messages)
@@ -417,19 +416,19 @@ export class Server extends Protocol<ServerContext> {
     params: ElicitRequestFormParams | ElicitRequestURLParams,
     options?: RequestOptions,
   ): Promise<ElicitResult> {
-    this.#checkCanAsk('elicitation/create')
+    this._tenonCheckCanAsk('elicitation/create')
     const mode = params.mode ?? 'form'
-    const elicitation = this.#clientCapabilities?.elicitation
+    const elicitation = this._clientCapabilities?.elicitation
     const isSupported = mode === 'url' ? elicitation?.url : elicitation?.form
     if (!isSupported) {
       throw new SdkError(SdkErrorCode.CapabilityNotSupported, `Client does not support ${mode} elicitation.`)
     }
-    const result = await this.#sendElicitation(params, options)
-    if (mode === 'form') this.#checkContent(params as ElicitRequestFormParams, result)
+    const result = await this._tenonSendElicitation(params, options)
+    if (mode === 'form') this._tenonCheckContent(params as ElicitRequestFormParams, result)
     return result
   }
 
-  #sendElicitation(
+  private _tenonSendElicitation(
     params: ElicitRequestFormParams | ElicitRequestURLParams,
     options?: RequestOptions,
   ): Promise<ElicitResult> {
@@ -437,11 +436,11 @@ export class Server extends Protocol<ServerContext> {
     return this.request({ method: 'elicitation/create', params: { ...complete } }, options)
   }
 
-  #checkContent({ requestedSchema }: ElicitRequestFormParams, { action, content }: ElicitResult): void {
+  private _tenonCheckContent({ requestedSchema }: ElicitRequestFormParams, { action, content }: ElicitResult): void {
     if (action !== 'accept' || !content || !requestedSchema) return
     let problem: string | undefined
     try {
-      problem = this.#validator.getValidator({ ...requestedSchema })(content).errorMessage
+      problem = this._tenonValidator.getValidator({ ...requestedSchema })(content).errorMessage
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new ProtocolError(ProtocolErrorCode.InternalError, `Error validating elicitation response: ${reason}`)
@@ -455,7 +454,7 @@ export class Server extends Protocol<ServerContext> {
 
   /** Returns a function that tells the client that a URL elicitation is complete. */
   createElicitationCompletionNotifier(elicitationId: string, options?: NotificationOptions): () => Promise<void> {
-    if (!this.#clientCapabilities?.elicitation?.url) {
+    if (!this._clientCapabilities?.elicitation?.url) {
       throw new SdkError(
         SdkErrorCode.CapabilityNotSupported,
         'Client does not support URL elicitation (required for notifications/elicitation/complete)',
@@ -466,14 +465,14 @@ export class Server extends Protocol<ServerContext> {
 
   /** Asks which folders the server may work in. */
   async listRoots(params?: ListRootsRequest['params'], options?: RequestOptions): Promise<ListRootsResult> {
-    this.#checkCanAsk('roots/list')
+    this._tenonCheckCanAsk('roots/list')
     return this.request({ method: 'roots/list', ...(params && { params: { ...params } }) }, options)
   }
 
   /** Sends a log message, if the session wants messages of its level. */
   async sendLoggingMessage(params: LoggingMessageNotification['params'], sessionId?: string): Promise<void> {
-    if (!this.#capabilities.logging) return
-    const wanted = this.#levels.get(sessionId)
+    if (!this._capabilities.logging) return
+    const wanted = this._tenonLevels.get(sessionId)
     if (wanted !== undefined && !isWanted(params.level, wanted)) return
     await this.notification({ method: 'notifications/message', params })
   }
@@ -492,6 +491,30 @@ export class Server extends Protocol<ServerContext> {
 
   async sendPromptListChanged(): Promise<void> {
     await this.notification({ method: 'notifications/prompts/list_changed' })
+  }
+}
+
+/** What a transport said about the HTTP request is read only if a handler reads it: the `Request` may have to be created. */
+function withHttp(ctx: BaseContext, extra: MessageExtraInfo): ServerContext {
+  const { http, ...rest } = ctx
+  let known: ServerContext['http'] | null = null
+  return {
+    ...(rest as ServerContext),
+    get http() {
+      if (known === null) known = toHttp(http, extra)
+      return known as NonNullable<ServerContext['http']>
+    },
+  }
+}
+
+function toHttp(http: BaseContext['http'], extra: MessageExtraInfo): ServerContext['http'] {
+  const { request, closeSSEStream, closeStandaloneSSEStream } = extra
+  if (!http && !request && !closeSSEStream && !closeStandaloneSSEStream) return undefined
+  return {
+    ...http,
+    ...(request && { req: request }),
+    ...(closeSSEStream && { closeSSE: closeSSEStream }),
+    ...(closeStandaloneSSEStream && { closeStandaloneSSE: closeStandaloneSSEStream }),
   }
 }
 

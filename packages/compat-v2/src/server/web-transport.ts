@@ -32,12 +32,12 @@ export interface HandleRequestOptions {
 
 /** A Streamable HTTP transport for web-standard requests: one for each session, or one for each request. */
 export class WebStandardStreamableHTTPServerTransport extends RawTransport implements Transport {
-  readonly #versions: string[]
+  private readonly _tenonVersions: string[]
 
   constructor(options: WebStandardStreamableHTTPServerTransportOptions = {}) {
     const versions = acceptedVersions(options)
     super(toRawOptions(options, versions))
-    this.#versions = versions
+    this._tenonVersions = versions
   }
 
   /** Handles a request: GET, POST or DELETE. */
@@ -57,6 +57,6 @@ export class WebStandardStreamableHTTPServerTransport extends RawTransport imple
 
   /** Called by the server: requests that name another revision are refused. */
   setSupportedProtocolVersions(versions: string[]): void {
-    this.#versions.splice(0, Number.POSITIVE_INFINITY, ...versions)
+    this._tenonVersions.splice(0, Number.POSITIVE_INFINITY, ...versions)
   }
 }

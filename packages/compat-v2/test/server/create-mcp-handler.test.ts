@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   createMcpHandler,
   createRequestStateCodec,
@@ -6,6 +6,7 @@ import {
   isLegacyRequest,
   type McpRequestContext,
   McpServer,
+  type ServerContext,
 } from '../../src/server/index.ts'
 import { envelope } from './kit.ts'
 
@@ -33,6 +34,33 @@ function createServer() {
   return server
 }
 
+/** A handler whose tools send progress: `report` answers then, `wait` never. */
+function createReportingHandler(responseMode: 'auto' | 'sse' | 'json' = 'auto') {
+  let onclose = () => {}
+  const closed = new Promise<void>((resolve) => {
+    onclose = resolve
+  })
+  const handler = createMcpHandler(
+    () => {
+      const server = createServer()
+      server.server.onclose = onclose
+      const report = (ctx: ServerContext) =>
+        ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 1, progress: 1 } })
+      server.registerTool('report', {}, async (ctx) => {
+        await report(ctx)
+        return { content: [] }
+      })
+      server.registerTool('wait', {}, async (ctx) => {
+        await report(ctx)
+        return new Promise<never>(() => {})
+      })
+      return server
+    },
+    { responseMode },
+  )
+  return { handler, closed }
+}
+
 describe('createMcpHandler of the 2.x packages', () => {
   it('builds a server for each request of either era and says which era it is', async () => {
     const built: McpRequestContext[] = []
@@ -51,6 +79,22 @@ describe('createMcpHandler of the 2.x packages', () => {
       ['legacy', undefined],
     ])
     expect(built[0]?.requestInfo?.headers.get('mcp-method')).toBe('tools/call')
+  })
+
+  it('creates no request that follows the signal of the one it answers, which is freed late', async () => {
+    const given = modern(1, 'tools/call', { name: 'hi' })
+    let created = 0
+    class CountedRequest extends Request {
+      constructor(...args: ConstructorParameters<typeof Request>) {
+        super(...args)
+        created++
+      }
+    }
+    vi.stubGlobal('Request', CountedRequest)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const response = await createMcpHandler(createServer).fetch(given)
+    expect(await response.json()).toMatchObject({ result: { content: [{ text: 'hi' }] } })
+    expect(created).toBe(0)
   })
 
   it('adds cache hints per method and the name of the server to results of 2026-07-28', async () => {
@@ -100,6 +144,63 @@ describe('createMcpHandler of the 2.x packages', () => {
     const response = await handler.fetch(request)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: -32022, data: { supported: ['2026-07-28'] } } })
+  })
+
+  it('closes the server of a request that it refuses because of its headers', async () => {
+    const onclose = vi.fn()
+    const handler = createMcpHandler(() => {
+      const server = createServer()
+      server.server.onclose = onclose
+      return server
+    })
+    const request = modern(1, 'tools/call', { name: 'hi' })
+    request.headers.delete('mcp-method')
+    const response = await handler.fetch(request)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32020 } })
+    expect(onclose).toHaveBeenCalledOnce()
+  })
+
+  it('closes the server of a request when the reader of its stream is gone', async () => {
+    const { handler, closed } = createReportingHandler()
+    const response = await handler.fetch(modern(1, 'tools/call', { name: 'wait' }))
+    await response.body?.cancel()
+    await closed
+  })
+
+  it('refuses a parsed body that is nested too deep', async () => {
+    let nested: unknown = 'hi'
+    for (let depth = 0; depth < 600; depth++) nested = [nested]
+    const request = modern(1, 'tools/call', { name: 'hi', arguments: { nested } })
+    const response = await createMcpHandler(createServer).fetch(request)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ id: 1, error: { code: -32600 } })
+  })
+
+  it('answers errors with the status that 2026-07-28 assigns to them', async () => {
+    const handler = createMcpHandler(createServer)
+    const unknownMethod = await handler.fetch(modern(1, 'prompts/list'))
+    expect(unknownMethod.status).toBe(404)
+    expect(await unknownMethod.json()).toMatchObject({ id: 1, error: { code: -32601 } })
+    const unknownTool = await handler.fetch(modern(2, 'tools/call', { name: 'other' }))
+    expect(unknownTool.status).toBe(200)
+    expect(await unknownTool.json()).toMatchObject({ id: 2, error: { code: -32602 } })
+  })
+
+  it.each([
+    ['auto', 'report', 'text/event-stream', ['notifications/progress', undefined]],
+    ['auto', 'hi', 'application/json', [undefined]],
+    ['sse', 'hi', 'text/event-stream', [undefined]],
+    ['json', 'report', 'application/json', [undefined]],
+  ] as const)('answers as %s, if the tool is %s, with %s', async (responseMode, name, type, methods) => {
+    vi.spyOn(console, 'warn').mockReturnValue()
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { handler } = createReportingHandler(responseMode)
+    const response = await handler.fetch(modern(1, 'tools/call', { name }))
+    expect(response.headers.get('content-type')).toBe(type)
+    const text = await response.text()
+    const lines = type === 'application/json' ? [text] : [...text.matchAll(/^data: (.+)$/gm)].map(([, json]) => json)
+    expect(lines.map((json) => JSON.parse(json as string).method)).toEqual(methods)
   })
 
   it('tells subscribers about changes until the handler closes', async () => {

@@ -1,0 +1,1 @@
+export * from '@tenon/compat-v2/client/ext/skills'
