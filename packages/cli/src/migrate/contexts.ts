@@ -1,13 +1,8 @@
-import {
-  type BindingElement,
-  type Identifier,
-  Node,
-  type ParameterDeclaration,
-  type PropertyAccessExpression,
-} from 'ts-morph'
+import { type BindingElement, type Identifier, Node, type PropertyAccessExpression } from 'ts-morph'
 import type { FileRewrite } from './file-rewrite.ts'
-import { chooseContextName, type Handlers } from './handlers.ts'
+import { type ContextParameter, chooseContextName, type Handlers } from './handlers.ts'
 import { rewriteElicit, rewriteNotification, rewriteSample, rewriteServerRequest, writeProgress } from './requests.ts'
+import { reportSession, sessionStub } from './session.ts'
 import {
   classOf,
   functionOf,
@@ -42,12 +37,6 @@ const renamed: Readonly<Record<string, string>> = {
 
 const contextClasses = new Set(['V1Extra', 'V2Context', 'FastContext'])
 
-interface ContextParameter {
-  readonly rewrite: FileRewrite
-  readonly parameter: ParameterDeclaration
-  readonly name: string
-}
-
 /** Rewrites everything that programs do with the second parameter of handlers: `extra`, `ctx` of v2, the context of FastMCP. */
 export function rewriteContexts(rewrites: ReadonlyMap<string, FileRewrite>, handlers: Handlers): void {
   const queue: ContextParameter[] = handlers.contextParameters
@@ -69,7 +58,8 @@ function annotatedContexts(rewrite: FileRewrite): ContextParameter[] {
       const fn = parameter.getParent()
       const annotation = parameter.getTypeNode()
       if (!annotation || !isFunction(fn) || !contextClasses.has(classOf(parameter) ?? '')) return []
-      return [{ rewrite, parameter, name: chooseContextName(fn, parameter) }]
+      const isFast = classOf(parameter) === 'FastContext'
+      return [{ rewrite, parameter, name: chooseContextName(fn, parameter), isFast }]
     })
 }
 
@@ -79,6 +69,13 @@ function rewriteParameter(context: ContextParameter, rewrites: ReadonlyMap<strin
   const nameNode = parameter.getNameNode()
   if (Node.isObjectBindingPattern(nameNode)) {
     const elements = nameNode.getElements()
+    const hidden = context.isFast ? elements.find(mayHideSession) : undefined
+    if (hidden) {
+      reportSession(rewrite, hidden)
+      if (context.onSession) context.onSession()
+      else for (const name of boundNames(hidden)) stubUses(rewrite, name, parameter.getParent())
+      return []
+    }
     if (elements.every(isSimpleElement)) for (const element of elements) renameElement(rewrite, element)
     else rewritePattern(context, elements)
     return []
@@ -89,6 +86,11 @@ function rewriteParameter(context: ContextParameter, rewrites: ReadonlyMap<strin
   const passedOn: ContextParameter[] = []
   for (const reference of referencesOf(nameNode, fn)) {
     const parent = reference.getParent()
+    const passed = Node.isCallExpression(parent) ? calledWith(parent, reference, context, rewrites) : []
+    if (context.isFast && passed.length === 0 && mayReadSession(reference)) {
+      keepSession(context, reference)
+      continue
+    }
     if (Node.isPropertyAccessExpression(parent) && parent.getExpression() === reference) {
       rewriteMember(rewrite, parent, parent.getName(), `${name}${parent.hasQuestionDotToken() ? '?' : ''}`)
       continue
@@ -97,14 +99,19 @@ function rewriteParameter(context: ContextParameter, rewrites: ReadonlyMap<strin
       for (const element of parent.getNameNode().getDescendants().filter(Node.isBindingElement))
         renameOrReport(rewrite, element)
     }
-    if (Node.isCallExpression(parent)) passedOn.push(...calledWith(parent, reference, rewrites))
+    passedOn.push(...passed)
     if (reference.getText() !== name) rewrite.rename(reference, name)
   }
   return passedOn
 }
 
 /** Finds the parameter of a function of the program that gets the context. */
-function calledWith(call: Node, argument: Identifier, rewrites: ReadonlyMap<string, FileRewrite>): ContextParameter[] {
+function calledWith(
+  call: Node,
+  argument: Identifier,
+  { isFast, onSession }: ContextParameter,
+  rewrites: ReadonlyMap<string, FileRewrite>,
+): ContextParameter[] {
   if (!Node.isCallExpression(call)) return []
   const fn = functionOf(call.getExpression())
   const index = call.getArguments().indexOf(argument)
@@ -113,7 +120,49 @@ function calledWith(call: Node, argument: Identifier, rewrites: ReadonlyMap<stri
   if (!fn || !parameter || !rewrite) return []
   const annotation = parameter.getTypeNode()
   if (annotation && !contextClasses.has(classOf(parameter) ?? '')) return []
-  return [{ rewrite, parameter, name: chooseContextName(fn, parameter) }]
+  return [{ rewrite, parameter, name: chooseContextName(fn, parameter), isFast, onSession }]
+}
+
+/** Whether a use of a FastMCP context reads the session, or may do so elsewhere: `const { session } = context`, `f(context)`. */
+function mayReadSession(reference: Identifier): boolean {
+  const parent = reference.getParent()
+  if (Node.isPropertyAccessExpression(parent)) return parent.getName() === 'session'
+  if (Node.isElementAccessExpression(parent)) {
+    const member = stringOf(parent.getArgumentExpression())
+    return member === undefined || member === 'session'
+  }
+  const pattern = Node.isVariableDeclaration(parent) ? parent.getNameNode() : undefined
+  if (!Node.isObjectBindingPattern(pattern)) return true
+  return pattern.getElements().some((element) => {
+    const member = element.getPropertyNameNode() ?? element.getNameNode()
+    const isPlain = Node.isIdentifier(member) && !element.getDotDotDotToken()
+    return !isPlain || member.getText() === 'session'
+  })
+}
+
+/** Whether the session may be in an element of a pattern without a name of its own: `...rest`, `session: { role }`. */
+function mayHideSession(element: BindingElement): boolean {
+  const member = element.getPropertyNameNode()
+  if (element.getDotDotDotToken() || (member && !Node.isIdentifier(member))) return true
+  return member?.getText() === 'session' && !Node.isIdentifier(element.getNameNode())
+}
+
+function boundNames(element: BindingElement): Identifier[] {
+  return [element, ...element.getDescendants().filter(Node.isBindingElement)]
+    .map((inner) => inner.getNameNode())
+    .filter(Node.isIdentifier)
+}
+
+function stubUses(rewrite: FileRewrite, name: Identifier, within: Node): void {
+  for (const use of referencesOf(name, within)) rewrite.rename(use, `${sessionStub}(${name.getText()})`)
+}
+
+/** Keeps a check of the session closed. Tenon has no session, so a check that refuses some callers would let everyone pass. */
+function keepSession({ rewrite, name, onSession }: ContextParameter, reference: Identifier): void {
+  const parent = reference.getParent()
+  reportSession(rewrite, parent && !Node.isBlock(parent) ? parent : reference)
+  onSession?.()
+  rewrite.rename(reference, onSession ? name : `${sessionStub}(${name})`)
 }
 
 function isSimpleElement(element: BindingElement): boolean {
@@ -142,7 +191,8 @@ function renameOrReport(rewrite: FileRewrite, element: BindingElement): void {
 }
 
 /** Replaces a pattern such as `{ log, session }` with `ctx`, and each of its names with the member. */
-function rewritePattern({ rewrite, parameter, name }: ContextParameter, elements: readonly BindingElement[]): void {
+function rewritePattern(context: ContextParameter, elements: readonly BindingElement[]): void {
+  const { rewrite, parameter, name } = context
   const pattern = parameter.getNameNode()
   const fn = parameter.getParent()
   for (const element of elements) {
@@ -150,6 +200,13 @@ function rewritePattern({ rewrite, parameter, name }: ContextParameter, elements
     const member = (element.getPropertyNameNode() ?? bound).getText()
     if (!Node.isIdentifier(bound) || element.getDotDotDotToken()) {
       renameOrReport(rewrite, element)
+      continue
+    }
+    if (context.isFast && member === 'session') {
+      reportSession(rewrite, element)
+      context.onSession?.()
+      const session = `${context.onSession ? name : `${sessionStub}(${name})`}.session`
+      for (const reference of referencesOf(bound, fn)) rewrite.rename(reference, session)
       continue
     }
     for (const reference of referencesOf(bound, fn)) rewriteMember(rewrite, reference, member, name)
@@ -272,7 +329,6 @@ const memberHints: Readonly<Record<string, string>> = {
   taskStore: 'Pass tasks() of tenon/tasks to the server, and use ctx.task.',
   taskId: 'Use ctx.task.',
   taskRequestedTtl: 'Use ctx.task.',
-  session: 'FastMCP stores the result of authenticate() here. In Tenon the identity of the caller is ctx.auth.',
   streamContent: 'Use ctx.progress(progress, { message }), or return everything at the end.',
   client: 'Use ctx.caller.clientInfo.',
   'mcpReq.envelope': 'Use ctx.caller: revision, clientInfo, capabilities and logLevel.',

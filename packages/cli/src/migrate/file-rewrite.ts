@@ -2,6 +2,7 @@ import MagicString from 'magic-string'
 import { type CallExpression, type Identifier, Node, type ObjectLiteralExpression, type SourceFile } from 'ts-morph'
 import type { Finding } from './finding.ts'
 import type { NewName } from './names.ts'
+import type { ServerCreation } from './server-options.ts'
 import { identifiersIn } from './syntax.ts'
 
 interface Wanted {
@@ -18,6 +19,10 @@ export class FileRewrite {
   readonly findings: Finding[] = []
   /** Names of old imports that no longer occur after the edits. */
   readonly consumed = new Set<Node>()
+  /** Names in text that was copied to another place, where later edits do not reach it. */
+  readonly copied = new Set<Node>()
+  /** Options to add to servers that the file creates. */
+  readonly serverOptions = new Map<ServerCreation, string[]>()
   /** Names that the file imports from old packages. They become free. */
   oldNames: ReadonlySet<string> = new Set()
   readonly #wanted = new Map<string, Map<string, Wanted>>()
@@ -72,6 +77,17 @@ export class FileRewrite {
     const free = isTaken ? `Tenon${name[0]!.toUpperCase()}${name.slice(1)}` : name
     names.set(name, { local: local ?? free, isType })
     return local ?? free
+  }
+
+  /** Adds an option to a server, such as `onError: log`. */
+  addServerOption(created: ServerCreation, property: string): void {
+    this.serverOptions.set(created, [...(this.serverOptions.get(created) ?? []), property])
+  }
+
+  /** Returns the text of a node for another place, and keeps the imports that it uses. */
+  copy(node: Node): string {
+    for (const name of identifiersIn(node)) this.copied.add(name)
+    return node.getText()
   }
 
   /** Replaces a node. */

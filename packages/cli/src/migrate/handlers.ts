@@ -12,6 +12,7 @@ interface Handler {
   readonly placeholders: readonly string[]
   /** Names of parameters to insert before all others, because the handlers of the old package do not have them. */
   readonly inserted: readonly string[]
+  readonly onSession: (() => void) | undefined
   isContextNeeded: boolean
   name: string
 }
@@ -21,6 +22,20 @@ export interface HandlerShape {
   readonly ctxIndex: number
   readonly placeholders: readonly string[]
   readonly inserted?: readonly string[]
+  /** Called if the handler may read `session` of a FastMCP context. */
+  readonly onSession?: () => void
+}
+
+/** A parameter that is the context of an old package. */
+export interface ContextParameter {
+  readonly rewrite: FileRewrite
+  readonly parameter: ParameterDeclaration
+  /** The name that it gets. */
+  readonly name: string
+  /** Whether it is a context of FastMCP, which has the session. */
+  readonly isFast: boolean
+  /** Marks the handler that reads the session. Undefined in functions whose callers are not known. */
+  readonly onSession?: (() => void) | undefined
 }
 
 /** The handlers of all files. Their parameters are changed at the end, when it is known which of them need a context. */
@@ -31,16 +46,16 @@ export class Handlers {
   /** Adds a handler. */
   add(rewrite: FileRewrite, fn: FunctionNode, shape: HandlerShape): void {
     if (this.#all.has(fn)) return
-    const { ctxIndex, placeholders, inserted = [] } = shape
+    const { ctxIndex, placeholders, inserted = [], onSession } = shape
     const name = chooseContextName(fn, fn.getParameters()[ctxIndex])
-    this.#all.set(fn, { rewrite, fn, ctxIndex, placeholders, inserted, isContextNeeded: false, name })
+    this.#all.set(fn, { rewrite, fn, ctxIndex, placeholders, inserted, onSession, isContextNeeded: false, name })
   }
 
   /** All parameters that are contexts. */
-  get contextParameters(): { rewrite: FileRewrite; parameter: ParameterDeclaration; name: string }[] {
-    return [...this.#all.values()].flatMap(({ rewrite, fn, ctxIndex, name }) => {
+  get contextParameters(): ContextParameter[] {
+    return [...this.#all.values()].flatMap(({ rewrite, fn, ctxIndex, name, onSession }) => {
       const parameter = fn.getParameters()[ctxIndex]
-      return parameter ? [{ rewrite, parameter, name }] : []
+      return parameter ? [{ rewrite, parameter, name, isFast: onSession !== undefined, onSession }] : []
     })
   }
 
@@ -80,7 +95,7 @@ export class Handlers {
   finish(): void {
     for (const [fn, { rewrite, isLinkNeeded }] of this.#notifications) {
       if (!isLinkNeeded || !isFunction(fn)) continue
-      const shape = { ctxIndex: 1, placeholders: ['_params'], inserted: [] }
+      const shape = { ctxIndex: 1, placeholders: ['_params'], inserted: [], onSession: undefined }
       writeParameters({ rewrite, fn, ...shape, isContextNeeded: true, name: '{ link }' })
     }
     for (const handler of this.#all.values()) writeParameters(handler)

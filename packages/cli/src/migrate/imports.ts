@@ -42,15 +42,17 @@ export function rewriteImports(rewrite: FileRewrite, imports: readonly OldImport
 /** Finds a new place for a name, and renames its uses. False if the old import has to stay. */
 function resolveName(rewrite: FileRewrite, old: OldName): boolean {
   const rest = old.uses.filter((use) => !rewrite.consumed.has(use))
-  if (rest.length === 0) return true
+  const copied = old.uses.filter((use) => rewrite.copied.has(use))
+  if (rest.length + copied.length === 0) return true
   const found = findNewName(old.module, old.name)
   if (!found) {
-    reportName(rewrite, old, rest[0]!)
+    reportName(rewrite, old, (rest[0] ?? copied[0])!)
     return false
   }
-  const isType = old.isType || found.isType === true || rest.every(isTypeUse)
+  const isType = old.isType || found.isType === true || [...rest, ...copied].every(isTypeUse)
   const local = old.local.getText()
-  const isAliased = local !== old.name
+  // Copied text cannot be renamed, so the name stays.
+  const isAliased = local !== old.name || copied.length > 0
   const chosen = rewrite.need({ ...found, isType }, isAliased || local === found.name ? local : undefined)
   if (chosen !== local) for (const use of rest) rewrite.rename(use, chosen)
   return true

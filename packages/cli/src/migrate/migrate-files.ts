@@ -9,12 +9,14 @@ import { collectNames, findOldImports } from './old-imports.ts'
 import { rewriteClientCalls } from './rules/client.ts'
 import { rewriteFactories } from './rules/factories.ts'
 import { rewriteFastMcp } from './rules/fastmcp.ts'
+import { keepHandshake } from './rules/handshake.ts'
 import { rewriteHttp } from './rules/http.ts'
 import { rewriteRegistrations } from './rules/registrations.ts'
 import { rewriteRequestHandlers } from './rules/request-handlers.ts'
 import { rewriteServerCalls } from './rules/server-calls.ts'
 import { rewriteStdio } from './rules/stdio.ts'
 import { rewriteTypes } from './rules/types.ts'
+import { writeServerOptions } from './server-options.ts'
 
 /** What the migration of some files came to. */
 export interface MigratedFiles {
@@ -82,6 +84,8 @@ function rewriteAll(rewrites: ReadonlyMap<string, FileRewrite>): void {
     rewriteClientCalls(rewrite)
     rewriteTypes(rewrite, old, handlers)
   }
+  keepHandshake(imports)
+  for (const rewrite of rewrites.values()) writeServerOptions(rewrite)
   handlers.finish()
   for (const [rewrite, old] of imports) rewriteImports(rewrite, old)
 }

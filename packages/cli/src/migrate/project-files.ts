@@ -11,6 +11,8 @@ export interface ProjectFiles {
   readonly sources: ReadonlyMap<string, string>
   /** The `package.json` files by path. */
   readonly packages: ReadonlyMap<string, string>
+  /** The `tsconfig.json` files by path. */
+  readonly configs: ReadonlyMap<string, string>
 }
 
 const sourceName = /\.[cm]?[jt]sx?$/
@@ -24,12 +26,14 @@ export function readProject(path: string): ProjectFiles {
   const names = stats.isDirectory() ? (listWithGit(root) ?? listFolder(root)) : [basename(path)]
   const sources = new Map<string, string>()
   const packages = new Map<string, string>()
+  const configs = new Map<string, string>()
   for (const name of names) {
     if (name.split('/').includes('node_modules')) continue
     if (basename(name) === 'package.json') packages.set(name, readFileSync(join(root, name), 'utf8'))
+    else if (basename(name) === 'tsconfig.json') configs.set(name, readFileSync(join(root, name), 'utf8'))
     else if (sourceName.test(name) && !name.endsWith('.d.ts')) sources.set(name, readFileSync(join(root, name), 'utf8'))
   }
-  return { root, sources, packages }
+  return { root, sources, packages, configs }
 }
 
 /** Returns the files with changes that are not committed. Empty outside of a git repository. */

@@ -5,9 +5,11 @@ import {
   type Identifier,
   type MethodDeclaration,
   Node,
+  type ObjectLiteralElementLike,
   type ObjectLiteralExpression,
   type PropertyAccessExpression,
   type Type,
+  ts,
 } from 'ts-morph'
 
 /** A function that can be a handler. */
@@ -76,7 +78,7 @@ export function identifiersIn(node: Node): Identifier[] {
 
 /** Returns the value of a property: of `a: 1`, of the shorthand `a`, or the method itself. */
 export function propertyValue(object: ObjectLiteralExpression, name: string): Node | undefined {
-  const property = object.getProperty(name)
+  const property = propertyNamed(object, name)
   if (Node.isPropertyAssignment(property)) return property.getInitializer()
   if (Node.isShorthandPropertyAssignment(property)) return property.getNameNode()
   return Node.isMethodDeclaration(property) ? property : undefined
@@ -90,9 +92,19 @@ export function hasSpread(object: ObjectLiteralExpression): boolean {
 /** The names of the properties of an object literal. */
 export function keysOf(object: ObjectLiteralExpression): string[] {
   return object.getProperties().flatMap((property) => {
-    if (Node.isSpreadAssignment(property)) return []
-    return property.getName().replace(/^['"]|['"]$/g, '')
+    return Node.isSpreadAssignment(property) ? [] : plainName(property.getName())
   })
+}
+
+/** The property of an object literal with this name, however it is written: `name`, `'name'` or `['name']`. */
+export function propertyNamed(object: ObjectLiteralExpression, name: string): ObjectLiteralElementLike | undefined {
+  return object
+    .getProperties()
+    .find((property) => !Node.isSpreadAssignment(property) && plainName(property.getName()) === name)
+}
+
+function plainName(name: string): string {
+  return name.replace(/^\[\s*|\s*\]$/g, '').replace(/^['"`]|['"`]$/g, '')
 }
 
 /** Returns the value of a string literal, also of a constant one. */
@@ -158,4 +170,14 @@ export function isMethodCall(node: Node): node is Node & { getExpression(): Prop
 
 function isStringType(type: Type): boolean {
   return type.isString() || type.isStringLiteral()
+}
+
+/** The values that a function returns itself, not those of functions in it. */
+export function returnedBy(fn: FunctionNode): Node[] {
+  const body = fn.getBody()
+  if (body && !Node.isBlock(body)) return [body]
+  return fn
+    .getDescendantsOfKind(ts.SyntaxKind.ReturnStatement)
+    .filter((statement) => statement.getFirstAncestor((ancestor) => functionOf(ancestor) === ancestor) === fn)
+    .flatMap((statement) => statement.getExpression() ?? [])
 }

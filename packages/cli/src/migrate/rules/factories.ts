@@ -1,7 +1,7 @@
 import { type CallExpression, Node, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { OldImport } from '../old-imports.ts'
-import { functionOf } from '../syntax.ts'
+import { functionOf, hasSpread, keysOf, propertyValue, withoutCasts } from '../syntax.ts'
 
 /** v2 creates a server for each connection or request. A server of Tenon serves any number of clients, so it is passed itself. */
 export function rewriteFactories(rewrite: FileRewrite, imports: readonly OldImport[]): void {
@@ -20,32 +20,53 @@ export function rewriteFactories(rewrite: FileRewrite, imports: readonly OldImpo
 
 function rewriteFactory(rewrite: FileRewrite, call: CallExpression): void {
   const [factory, options] = call.getArguments()
-  if (options) {
-    rewrite.report(
-      options,
-      options.getText().split('\n')[0]!,
-      'The options have other names in Tenon.',
-      'docs/http.md and docs/stdio.md list them. Errors are reported to onError of the server.',
-    )
-    rewrite.removeArgument(call, 1)
-  }
   const fn = functionOf(factory)
+  const isInline = fn !== undefined && fn === factory
+  const body = isInline && Node.isArrowFunction(fn) && fn.getParameters().length === 0 ? fn.getBody() : undefined
+  if (options && !moveOptions(rewrite, call, options, body)) reportOptions(rewrite, options)
   if (!factory || !fn) return
-  if (fn.getParameters().length > 0) {
+  const hasContext = fn.getParameters().length > 0
+  // A server for one tenant must not become the server for all, so a factory that needs the context does not compile.
+  const args = hasContext ? 'USE_ctx_IN_HANDLERS' : ''
+  if (hasContext) {
     rewrite.report(
       factory,
       factory.getText().split('\n')[0]!,
-      'The server of Tenon is created once, so facts of a request are not known here.',
+      'The server of Tenon is created once, so the context of a connection or request is not known here, and this does not compile.',
       'Read ctx.caller, ctx.auth and ctx.request in handlers.',
     )
   }
-  if (fn !== factory) rewrite.text.appendLeft(factory.getEnd(), '()')
-  else if (Node.isArrowFunction(fn) && !Node.isBlock(fn.getBody())) {
-    rewrite.replaceRange(fn.getStart(), fn.getBody().getStart(), '')
-  } else {
+  if (!isInline) rewrite.text.appendLeft(factory.getEnd(), `(${args})`)
+  else if (body && !Node.isBlock(body)) rewrite.replaceRange(fn.getStart(), body.getStart(), '')
+  else {
     rewrite.text.appendLeft(fn.getStart(), '(')
-    rewrite.text.appendRight(fn.getEnd(), ')()')
+    rewrite.text.appendRight(fn.getEnd(), `)(${args})`)
   }
+}
+
+/** Makes `onerror` an option of a server that is created right here. Returns false if something stays. */
+function moveOptions(rewrite: FileRewrite, call: CallExpression, options: Node, body: Node | undefined): boolean {
+  if (!Node.isObjectLiteralExpression(options) || keysOf(options).join() !== 'onerror' || hasSpread(options))
+    return false
+  const created = body && withoutCasts(body)
+  if (!Node.isNewExpression(created)) return false
+  const [info, own, ...others] = created.getArguments()
+  const handler = propertyValue(options, 'onerror')
+  if (!info || !handler || handler === options.getProperty('onerror') || others.length > 0) return false
+  if (own && !Node.isObjectLiteralExpression(own)) return false
+  rewrite.addServerOption(created, `onError: ${handler.getText()}`)
+  rewrite.removeArgument(call, 1)
+  return true
+}
+
+/** They stay, so that the compiler points to what has no effect any more. */
+function reportOptions(rewrite: FileRewrite, options: Node): void {
+  rewrite.report(
+    options,
+    options.getText().split('\n')[0]!,
+    'The options have other names in Tenon.',
+    "Pass onError (for onerror) or revisions: ['2026-07-28'] (for legacy: 'reject') to the server. docs/http.md and docs/stdio.md list the others.",
+  )
 }
 
 /** The handler of Tenon has a member for `node:http`. */

@@ -1,16 +1,20 @@
 import { type CallExpression, Node, type ObjectLiteralExpression, type PropertyAccessExpression, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { Handlers } from '../handlers.ts'
+import { reportSession, sessionStub } from '../session.ts'
 import {
   classOf,
   type FunctionNode,
   functionOf,
   hasSpread,
   keysOf,
+  propertyNamed,
   propertyValue,
+  returnedBy,
   stringOf,
   withoutCasts,
 } from '../syntax.ts'
+import { completerText, functionBehind, keepLoad, readsAllParameters, takesParameter } from './fastmcp-auth.ts'
 
 /** Rewrites the registrations of FastMCP, its constructor and `start()`. */
 export function rewriteFastMcp(rewrite: FileRewrite, handlers: Handlers): void {
@@ -59,9 +63,10 @@ function rewriteConstructor(rewrite: FileRewrite, created: Node): void {
     rewrite.report(
       created,
       created.getText().split('\n')[0]!,
-      'The options are not written out here.',
-      'Pass { name, version } as the first argument, and { instructions } as the second.',
+      'The options are not written out here, so this does not compile.',
+      'Pass { name, version } as the first argument, { instructions } as the second, and auth to serveHttp.',
     )
+    if (first) markUnresolved(rewrite, first, 'SPLIT_INTO_info_AND_options')
     return
   }
   const moved = keysOf(options).filter((key) => !infoKeys.has(key))
@@ -69,11 +74,24 @@ function rewriteConstructor(rewrite: FileRewrite, created: Node): void {
     if (key !== 'instructions') reportOption(rewrite, options, key)
   }
   const instructions = propertyValue(options, 'instructions')
-  if (instructions) {
-    const text = instructions.getText() === 'instructions' ? 'instructions' : `instructions: ${instructions.getText()}`
-    rewrite.text.appendLeft(first!.getEnd(), `, { ${text} }`)
-  }
+  const kept = moved.filter((key) => authOptions.has(key)).map((key) => rewrite.copy(propertyNamed(options, key)!))
+  const texts = [
+    ...(instructions
+      ? [instructions.getText() === 'instructions' ? 'instructions' : `instructions: ${rewrite.copy(instructions)}`]
+      : []),
+    ...(kept.length > 0 ? [`...PASS_auth_TO_serveHttp({ ${kept.join(', ')} })`] : []),
+  ]
+  if (texts.length > 0) rewrite.text.appendLeft(first!.getEnd(), `, { ${texts.join(', ')} }`)
   if (moved.length > 0) rewrite.removeProperties(options, moved)
+}
+
+/** Without these options the program would serve everyone. They stay as a call of a function that does not exist. */
+const authOptions = new Set(['authenticate', 'auth', 'oauth'])
+
+/** Makes an expression fail to compile, and to run: a person has to rewrite it. */
+function markUnresolved(rewrite: FileRewrite, node: Node, name: string): void {
+  rewrite.text.appendLeft(node.getStart(), `${name}(`)
+  rewrite.text.appendRight(node.getEnd(), ')')
 }
 
 const optionHints: Readonly<Record<string, string>> = {
@@ -87,14 +105,12 @@ const optionHints: Readonly<Record<string, string>> = {
 }
 
 function reportOption(rewrite: FileRewrite, options: ObjectLiteralExpression, key: string): void {
-  const property = options.getProperty(key)!
+  const property = propertyNamed(options, key)!
   const hint = Object.hasOwn(optionHints, key) ? optionHints[key]! : 'docs/servers.md lists the options.'
-  rewrite.report(
-    property,
-    property.getText().split('\n')[0]!,
-    `The option "${key}" was removed: Tenon has no such option.`,
-    hint,
-  )
+  const reason = authOptions.has(key)
+    ? `The option "${key}" decides who may call, so it was kept, and the program does not compile until you rewrite it.`
+    : `The option "${key}" was removed: Tenon has no such option.`
+  rewrite.report(property, property.getText().split('\n')[0]!, reason, hint)
 }
 
 const toolKeys = new Set(['name', 'description', 'parameters', 'outputSchema', 'annotations', 'execute', '_meta'])
@@ -110,20 +126,53 @@ function rewriteTool(
   if (!execute || !name) return reportMember(rewrite, access)
   rewrite.replace(access.getNameNode(), 'registerTool')
   renameProperty(rewrite, tool, 'parameters', 'inputSchema')
-  const unknown = keysOf(tool).filter((key) => !toolKeys.has(key))
+  const canAccess = propertyValue(tool, 'canAccess')
+  if (canAccess) keepCanAccess(rewrite, tool, canAccess)
+  const unknown = keysOf(tool).filter((key) => !toolKeys.has(key) && key !== 'canAccess')
   for (const key of unknown) reportToolOption(rewrite, tool, key)
-  const fn = functionOf(execute)
-  if (fn && fn === execute) {
-    wrapContent(rewrite, fn)
-    handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_args'] })
-  }
   takeOut(rewrite, tool, { first: [name.getText()], last: execute, gone: ['name', ...unknown] })
+  const fn = functionBehind(execute)
+  if (fn === execute) wrapContent(rewrite, fn)
+  addToolHandler(rewrite, handlers, execute, fn)
+}
+
+/** Adds the handler of a tool, and marks it if it may read the session. */
+function addToolHandler(rewrite: FileRewrite, handlers: Handlers, execute: Node, fn: FunctionNode | undefined): void {
+  let isMarked = false
+  const onSession = () => {
+    if (isMarked) return
+    isMarked = true
+    rewrite.text.appendRight(execute.getStart(), `${sessionStub}(`)
+    rewrite.text.appendLeft(execute.getEnd(), ')')
+  }
+  if (fn && !takesParameter(fn, 1)) {
+    if (fn === execute) handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_args'], onSession })
+    return
+  }
+  const isVisible = fn?.getSourceFile() === rewrite.file && !readsAllParameters(fn)
+  if (isVisible) return handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_args'], onSession })
+  reportSession(rewrite, execute)
+  onSession()
+}
+
+/** Without it, everyone could call the tool. */
+function keepCanAccess(rewrite: FileRewrite, tool: ObjectLiteralExpression, canAccess: Node): void {
+  const property = propertyNamed(tool, 'canAccess')!
+  rewrite.report(
+    property,
+    property.getText().split('\n')[0]!,
+    'It decides who may call the tool, so it was kept, and the program does not compile until you rewrite it.',
+    'Use requiredScopes and hideUnauthorized of the tool: docs/auth-servers.md.',
+  )
+  // Of a method, the whole is the value.
+  if (canAccess === property) rewrite.text.appendLeft(property.getStart(), 'requiredScopes: REPLACE_canAccess({ ')
+  else rewrite.replaceRange(property.getStart(), canAccess.getStart(), 'requiredScopes: REPLACE_canAccess(')
+  rewrite.text.appendLeft(property.getEnd(), canAccess === property ? ' })' : ')')
 }
 
 function reportToolOption(rewrite: FileRewrite, tool: ObjectLiteralExpression, key: string): void {
-  const property = tool.getProperty(key)!
+  const property = propertyNamed(tool, key)!
   const hints: Readonly<Record<string, string>> = {
-    canAccess: 'Use requiredScopes and hideUnauthorized of the tool: docs/auth-servers.md.',
     timeoutMs: 'Stop the work yourself: AbortSignal.any([ctx.signal, AbortSignal.timeout(ms)]).',
   }
   rewrite.report(
@@ -176,7 +225,7 @@ function rewriteTemplate(
   if (!load || !name || !uri) return reportMember(rewrite, access)
   rewrite.replace(access.getNameNode(), 'registerResource')
   const resourceTemplate = rewrite.need({ from: 'tenon/server', name: 'ResourceTemplate' })
-  const completers = completersOf(propertyValue(template, 'arguments'))
+  const completers = completersOf(rewrite, propertyValue(template, 'arguments'))
   const options = completers === '' ? '' : `, { complete: { ${completers} } }`
   rewriteLoad(rewrite, load, ['_uri'])
   takeOut(rewrite, template, {
@@ -188,6 +237,17 @@ function rewriteTemplate(
 
 /** `load` of FastMCP returns `{ text }`; a reader of Tenon returns the text itself. */
 function rewriteLoad(rewrite: FileRewrite, load: Node, inserted: readonly string[]): void {
+  const parameters = inserted.length > 0 ? 'uri, args' : 'uri'
+  const args = inserted.length > 0 ? ['args'] : []
+  const before = (list: string) => `async (${list}) => ({ contents: [await `
+  const after = (list: string) => `(${list})].flat().map((content) => ({ uri: uri.href, ...content })) })`
+  if (takesParameter(load, args.length)) {
+    return keepLoad(rewrite, load, {
+      authIndex: args.length,
+      before: before(`${parameters}, ctx`),
+      after: after([...args, 'ctx.auth'].join(', ')),
+    })
+  }
   const fn = functionOf(load)
   const values = fn && fn === load ? returnedBy(fn) : []
   const isText = (value: Node) => {
@@ -207,10 +267,8 @@ function rewriteLoad(rewrite: FileRewrite, load: Node, inserted: readonly string
     if (inserted.length > 0 && parameter) rewrite.text.prependRight(parameter.getStart(), `${inserted.join(', ')}, `)
     return
   }
-  const parameters = inserted.length > 0 ? 'uri, args' : 'uri'
-  const args = inserted.length > 0 ? 'args' : ''
-  rewrite.text.prependRight(load.getStart(), `async (${parameters}) => ({ contents: [await (`)
-  rewrite.text.appendLeft(load.getEnd(), `)(${args})].flat().map((content) => ({ uri: uri.href, ...content })) })`)
+  rewrite.text.prependRight(load.getStart(), `${before(parameters)}(`)
+  rewrite.text.appendLeft(load.getEnd(), `)${after(args.join(', '))}`)
 }
 
 function rewritePrompt(rewrite: FileRewrite, access: PropertyAccessExpression, prompt: ObjectLiteralExpression): void {
@@ -220,13 +278,10 @@ function rewritePrompt(rewrite: FileRewrite, access: PropertyAccessExpression, p
   const schema = list && toArgsSchema(rewrite, list)
   if (!load || !name || (list && schema === undefined)) return reportMember(rewrite, access)
   rewrite.replace(access.getNameNode(), 'registerPrompt')
-  const fn = functionOf(load)
-  const context = fn === load ? fn?.getParameters()[1] : undefined
-  if (context) {
-    rewrite.report(context, context.getText(), 'FastMCP passes the session here, Tenon passes ctx.', 'Use ctx.auth.')
-  }
-  const property = prompt.getProperty('arguments')
-  const completers = completersOf(list)
+  if (takesParameter(load, 1))
+    keepLoad(rewrite, load, { authIndex: 1, before: 'async (args, ctx) => ', after: '(args, ctx.auth)' })
+  const property = propertyNamed(prompt, 'arguments')
+  const completers = completersOf(rewrite, list)
   if (property && schema !== undefined) {
     const complete = completers === '' ? '' : `, complete: { ${completers} }`
     rewrite.replace(property, `argsSchema: ${schema}${complete}`)
@@ -258,15 +313,16 @@ function toArgsSchema(rewrite: FileRewrite, list: Node): string | undefined {
 }
 
 /** The completers of arguments: a function, or the values of `enum`. */
-function completersOf(list: Node | undefined): string {
+function completersOf(rewrite: FileRewrite, list: Node | undefined): string {
   const array = list && withoutCasts(list)
   if (!Node.isArrayLiteralExpression(array)) return ''
   const found = array.getElements().flatMap((element) => {
     const item = withoutCasts(element)
     if (!Node.isObjectLiteralExpression(item)) return []
-    const completer = propertyValue(item, 'complete') ?? propertyValue(item, 'enum')
+    const completer = propertyValue(item, 'complete')
+    const text = completer ? completerText(rewrite, completer) : propertyValue(item, 'enum')?.getText()
     const name = stringOf(propertyValue(item, 'name'))
-    return completer && name !== undefined ? [`${name}: ${completer.getText()}`] : []
+    return text !== undefined && name !== undefined ? [`${name}: ${text}`] : []
   })
   return found.join(', ')
 }
@@ -315,8 +371,8 @@ function httpOptions(rewrite: FileRewrite, options: ObjectLiteralExpression): st
     const to = Object.hasOwn(httpNames, key) ? httpNames[key]! : undefined
     if (to !== undefined) return [to === text ? to : `${to}: ${text}`]
     rewrite.report(
-      options.getProperty(key)!,
-      options.getProperty(key)!.getText(),
+      propertyNamed(options, key)!,
+      propertyNamed(options, key)!.getText(),
       `The option "${key}" was removed: it has another form in Tenon, or none.`,
       'docs/http.md lists the options of serveHttp.',
     )
@@ -371,19 +427,9 @@ function writeMethodAsFunction(rewrite: FileRewrite, method: Node): void {
 }
 
 function renameProperty(rewrite: FileRewrite, object: ObjectLiteralExpression, from: string, to: string): void {
-  const property = object.getProperty(from)
+  const property = propertyNamed(object, from)
   if (Node.isShorthandPropertyAssignment(property)) rewrite.replace(property, `${to}: ${from}`)
   else if (Node.isPropertyAssignment(property)) rewrite.replace(property.getNameNode(), to)
-}
-
-/** The values that a function returns itself, not those of functions in it. */
-function returnedBy(fn: FunctionNode): Node[] {
-  const body = fn.getBody()
-  if (body && !Node.isBlock(body)) return [body]
-  return fn
-    .getDescendantsOfKind(ts.SyntaxKind.ReturnStatement)
-    .filter((statement) => statement.getFirstAncestor((ancestor) => functionOf(ancestor) === ancestor) === fn)
-    .flatMap((statement) => statement.getExpression() ?? [])
 }
 
 const memberHints: Readonly<Record<string, string>> = {

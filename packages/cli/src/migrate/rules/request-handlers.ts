@@ -1,4 +1,4 @@
-import { type CallExpression, type Identifier, Node, ts } from 'ts-morph'
+import { type CallExpression, type Identifier, Node, type Type, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { Handlers } from '../handlers.ts'
 import { messageOf } from '../methods.ts'
@@ -11,7 +11,9 @@ import {
   propertyValue,
   referencesOf,
   resolve,
+  returnedBy,
   stringOf,
+  withoutCasts,
 } from '../syntax.ts'
 
 const owners = new Set(['V1Server', 'V1Client', 'V2Server', 'V2Client'])
@@ -70,6 +72,7 @@ function rewriteHandler(
     handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_params'] })
     keepErrorMessages(rewrite, fn)
     if (method === 'tools/list' && rewrite.isTypeScript) castTools(rewrite, fn)
+    if (rewrite.isTypeScript) castResults(rewrite, fn, method)
   }
   if (owner.endsWith('Server') && !isRequest) handlers.addNotification(rewrite, fn)
   rewriteRequestParameter(rewrite, fn, method)
@@ -108,8 +111,50 @@ function castTools(rewrite: FileRewrite, fn: FunctionNode): void {
   }
 }
 
+/** Results with members whose types Tenon knows exactly: `type: 'text'`, where the inferred type is any string. */
+const exactResults: Readonly<
+  Record<string, { readonly type: string; readonly exact: readonly (readonly string[])[] }>
+> = {
+  'tools/call': { type: 'CallToolResult', exact: [['content', 'type']] },
+  'prompts/get': {
+    type: 'GetPromptResult',
+    exact: [
+      ['messages', 'role'],
+      ['messages', 'content', 'type'],
+    ],
+  },
+}
+
+/** v1 accepts results whose types are too wide for Tenon, for example those of a method of the program. */
+function castResults(rewrite: FileRewrite, fn: FunctionNode, method: string): void {
+  const result = Object.hasOwn(exactResults, method) ? exactResults[method]! : undefined
+  if (!result) return
+  for (const value of returnedBy(fn)) {
+    // The type of a literal is inferred from what is expected of it.
+    if (Node.isObjectLiteralExpression(withoutCasts(value)) || Node.isAsExpression(value)) continue
+    const type = value.getType()
+    const isPromise = type.getSymbol()?.getName() === 'Promise'
+    const settled = isPromise ? type.getTypeArguments()[0] : type
+    if (!settled || !result.exact.some((path) => isWide(settled, path, value))) continue
+    const name = rewrite.need({ from: 'tenon', name: result.type, isType: true })
+    const isSimple = Node.isAwaitExpression(value) || Node.isCallExpression(value) || Node.isIdentifier(value)
+    if (!isSimple) rewrite.text.appendLeft(value.getStart(), '(')
+    rewrite.text.appendRight(value.getEnd(), `${isSimple ? '' : ')'} as ${isPromise ? `Promise<${name}>` : name}`)
+  }
+}
+
+/** Whether the member at a path may be any string. */
+function isWide(type: Type, path: readonly string[], at: Node): boolean {
+  if (type.isUnion()) return type.getUnionTypes().some((each) => isWide(each, path, at))
+  if (type.isArray()) return isWide(type.getArrayElementTypeOrThrow(), path, at)
+  const [name, ...rest] = path
+  if (name === undefined) return type.isString()
+  const member = type.getProperty(name)?.getTypeAtLocation(at)
+  return member !== undefined && isWide(member, rest, at)
+}
+
 /** The method of `CallToolRequestSchema`, of a schema of the program, or of a string. */
-function methodOf(schema: Node): string | undefined {
+export function methodOf(schema: Node): string | undefined {
   const text = stringOf(schema)
   if (text !== undefined) return text
   const known = Node.isIdentifier(schema) ? messageOf(schema.getText()) : undefined

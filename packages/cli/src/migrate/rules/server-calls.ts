@@ -253,15 +253,7 @@ function moveToOptions(rewrite: FileRewrite, access: PropertyAccessExpression, a
     )
   }
   rewrite.removeStatement(statement)
-  const property = `onError: ${handlerText}`
-  if (!Node.isObjectLiteralExpression(object)) rewrite.text.appendLeft(info.getEnd(), `, { ${property} }`)
-  else {
-    const last = object.getProperties().at(-1)
-    if (!last) rewrite.replace(object, `{ ${property} }`)
-    else if (last.getStartLineNumber() === object.getStartLineNumber())
-      rewrite.text.appendLeft(last.getEnd(), `, ${property}`)
-    else rewrite.text.appendLeft(last.getEnd(), `,\n${' '.repeat(last.getStart() - last.getStartLinePos())}${property}`)
-  }
+  rewrite.addServerOption(created, `onError: ${handlerText}`)
   return true
 }
 
