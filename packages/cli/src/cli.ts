@@ -1,61 +1,36 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
-import { registerAuth } from './commands/auth.ts'
-import { registerBench } from './commands/bench.ts'
-import { registerCall } from './commands/call.ts'
-import { registerChat } from './commands/chat.ts'
-import { registerComplete } from './commands/complete.ts'
-import { registerDev } from './commands/dev.ts'
-import { registerDiff } from './commands/diff.ts'
-import { registerGateway } from './commands/gateway.ts'
-import { registerGenerate } from './commands/generate.ts'
-import { registerInfo } from './commands/info.ts'
-import { registerInit } from './commands/init.ts'
-import { registerInspect } from './commands/inspect.ts'
-import { registerInstall } from './commands/install.ts'
-import { registerLint } from './commands/lint.ts'
-import { registerList } from './commands/list.ts'
-import { registerLogin } from './commands/login.ts'
-import { registerMigrate } from './commands/migrate.ts'
-import { registerPack } from './commands/pack.ts'
-import { registerPrompt } from './commands/prompt.ts'
-import { registerRead } from './commands/read.ts'
-import { registerServe } from './commands/serve.ts'
-import { registerSnapshot } from './commands/snapshot.ts'
-import { registerTask } from './commands/task.ts'
-import { registerTest } from './commands/test.ts'
-import { registerWatch } from './commands/watch.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
-/** Each command is one file, which registers itself. Help lists them in this order. */
-const commands: readonly ((program: Command) => void)[] = [
-  registerList,
-  registerInfo,
-  registerCall,
-  registerTask,
-  registerRead,
-  registerPrompt,
-  registerComplete,
-  registerWatch,
-  registerLogin,
-  registerAuth,
-  registerInspect,
-  registerDev,
-  registerServe,
-  registerGateway,
-  registerChat,
-  registerLint,
-  registerSnapshot,
-  registerDiff,
-  registerTest,
-  registerBench,
-  registerGenerate,
-  registerInstall,
-  registerPack,
-  registerInit,
-  registerMigrate,
-]
+/** Each command is one file, which is loaded only if it is needed: all of them take longer to load than most take to run. Help lists them in this order. */
+const commands: ReadonlyMap<string, () => Promise<(program: Command) => void>> = new Map([
+  ['list', async () => (await import('./commands/list.ts')).registerList],
+  ['info', async () => (await import('./commands/info.ts')).registerInfo],
+  ['call', async () => (await import('./commands/call.ts')).registerCall],
+  ['task', async () => (await import('./commands/task.ts')).registerTask],
+  ['read', async () => (await import('./commands/read.ts')).registerRead],
+  ['prompt', async () => (await import('./commands/prompt.ts')).registerPrompt],
+  ['complete', async () => (await import('./commands/complete.ts')).registerComplete],
+  ['watch', async () => (await import('./commands/watch.ts')).registerWatch],
+  ['login', async () => (await import('./commands/login.ts')).registerLogin],
+  ['auth', async () => (await import('./commands/auth.ts')).registerAuth],
+  ['inspect', async () => (await import('./commands/inspect.ts')).registerInspect],
+  ['dev', async () => (await import('./commands/dev.ts')).registerDev],
+  ['serve', async () => (await import('./commands/serve.ts')).registerServe],
+  ['gateway', async () => (await import('./commands/gateway.ts')).registerGateway],
+  ['chat', async () => (await import('./commands/chat.ts')).registerChat],
+  ['lint', async () => (await import('./commands/lint.ts')).registerLint],
+  ['snapshot', async () => (await import('./commands/snapshot.ts')).registerSnapshot],
+  ['diff', async () => (await import('./commands/diff.ts')).registerDiff],
+  ['test', async () => (await import('./commands/test.ts')).registerTest],
+  ['bench', async () => (await import('./commands/bench.ts')).registerBench],
+  ['generate', async () => (await import('./commands/generate.ts')).registerGenerate],
+  ['install', async () => (await import('./commands/install.ts')).registerInstall],
+  ['pack', async () => (await import('./commands/pack.ts')).registerPack],
+  ['init', async () => (await import('./commands/init.ts')).registerInit],
+  ['migrate', async () => (await import('./commands/migrate.ts')).registerMigrate],
+])
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
@@ -65,7 +40,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     return exitCodes.ok
   }
   try {
-    await createProgram().parseAsync([...args], { from: 'user' })
+    await (await createProgram(args)).parseAsync([...args], { from: 'user' })
     return Number(process.exitCode ?? exitCodes.ok)
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
@@ -84,7 +59,8 @@ const overview = [
   'tenon help <command>                            show the options of a command',
 ]
 
-function createProgram(): Command {
+/** Creates the program with the command that the arguments name. Help, and messages about mistakes, need all commands. */
+async function createProgram([first = '']: readonly string[]): Promise<Command> {
   const program = new Command('tenon')
     .description('Command line for MCP servers')
     .version(versionOf(), '-V, --version', 'print the version')
@@ -93,8 +69,14 @@ function createProgram(): Command {
     // Errors are printed in one place, so that --json applies to all of them.
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  for (const register of commands) register(program)
+  for (const load of commandsFor(first)) (await load())(program)
   return program
+}
+
+function commandsFor(word: string) {
+  if (word === '--version' || word === '-V') return []
+  const load = commands.get(word)
+  return load ? [load] : [...commands.values()]
 }
 
 function versionOf(): string {

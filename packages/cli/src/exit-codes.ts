@@ -59,16 +59,33 @@ export function isAuthorizationError(error: unknown): error is McpError {
   return error instanceof McpError && error.code === 'auth'
 }
 
-/**
- * Creates the error for a URL that requires a login.
- * @param state Whether a stored login was tried.
- */
-export function loginRequired(url: string, cause: McpError, { hasLogin }: { readonly hasLogin: boolean }): CliError {
+/** What was sent to a URL that refused it. */
+export interface SentCredentials {
+  /** Whether a login was tried, or a stored one. */
+  readonly hasLogin: boolean
+  /** The headers of the user, which may have a token. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** Creates the error for a URL that requires a login. */
+export function loginRequired(url: string, cause: McpError, { hasLogin, headers }: SentCredentials): CliError {
   const exitCode = exitCodes.authorization
+  const hasToken = Object.keys(headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
+  if (cause.code === 'auth' && cause.message.startsWith('No login is offered')) {
+    const what = hasToken
+      ? 'The server does not accept the token'
+      : 'This server takes a token that its operator issues'
+    const hint = `Ask the operator for a token, and pass it to every command: --header 'Authorization: Bearer <token>'. In a config file, set "headers".`
+    return new CliError('auth', `${what}: ${url}`, { hint, exitCode, cause })
+  }
   const needsUser = cause.code === 'auth' && cause.message.startsWith('Login required')
   if (cause.code === 'auth' && !needsUser) {
     const hint = `"tenon auth explain ${url}" shows each step.`
     return new CliError('auth', cause.message, { hint, exitCode, cause })
+  }
+  if (hasToken && !hasLogin) {
+    const hint = `Check the token, which may also come from "headers" in the config file, or log in with "tenon login ${url}".`
+    return new CliError('auth', `The server rejected the token of --header: ${url}`, { hint, exitCode, cause })
   }
   const isForbidden = cause instanceof HttpError && cause.status === 403
   const what = hasLogin || isForbidden ? 'The server does not accept the login' : 'The server requires a login'

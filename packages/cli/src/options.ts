@@ -74,6 +74,11 @@ export function addRevisionOption(command: Command): void {
   command.addOption(new Option('--revision <date>', 'the only protocol revision to use').choices([...revisionIds]))
 }
 
+/** Collects the values of an option that can be repeated. */
+export function collect(value: string, all: readonly string[] = []): string[] {
+  return [...all, value]
+}
+
 /** Parses a whole number, such as a port. */
 export function parsePort(text: string): number {
   const port = Number(text)

@@ -1,13 +1,11 @@
 import { basename, extname, resolve } from 'node:path'
 import { ErrorCode, PeerError } from 'tenon'
-import { type Client, type ConnectOptions, connect } from 'tenon/client'
+import { type Client, type ConnectOptions, connect, type TraceListener } from 'tenon/client'
 import type { ServerConfig, ServerConfigs, UrlServerConfig } from 'tenon/host'
-import { credentialsFor } from './auth/credentials.ts'
 import { findServer, findServers, readServers } from './config-files.ts'
 import { CliError, exitCodes, isAuthorizationError, loginRequired, unknownOption, usageError } from './exit-codes.ts'
 import type { ConfigFlags, ConnectionFlags, OutputFlags, RevisionFlags } from './options.ts'
 import { createOutput, type Output } from './output.ts'
-import { tracePrinter } from './print-trace.ts'
 import { programOf } from './program-of.ts'
 
 /** A server that the user named on the command line. */
@@ -107,7 +105,7 @@ export async function openTarget(target: Target, flags: OpenFlags, own: TargetCl
   const options: ConnectOptions = {
     ...(revision && { revision }),
     ...(timeout !== undefined && { connectTimeoutMs: timeout, request: { timeoutMs: timeout } }),
-    ...(flags.trace && { trace: tracePrinter(output) }),
+    ...(flags.trace && { trace: await printedTrace(output) }),
     ...own,
   }
   if ('server' in config) throw new TypeError('A target is never a server in this process.')
@@ -118,6 +116,12 @@ export async function openTarget(target: Target, flags: OpenFlags, own: TargetCl
   } catch (error) {
     throw isUnknownHandshake(error) ? notMcp(describeTarget(target), error) : error
   }
+}
+
+/** Only `--trace` needs the part of the SDK that hides secrets, which is large. */
+async function printedTrace(output: Output): Promise<TraceListener> {
+  const { tracePrinter } = await import('./print-trace.ts')
+  return tracePrinter(output)
 }
 
 /** A program that repeats its input, such as `cat`, sends back our own answer: that we have no such method. */
@@ -141,11 +145,13 @@ async function openUrl(
 ): Promise<Client> {
   const { url } = config
   const headers = { ...config.headers, ...flags.header }
+  // Only servers with a URL need the OAuth libraries, which are large.
+  const { credentialsFor } = await import('./auth/credentials.ts')
   const auth = config.auth ?? (await credentialsFor(url, { headers, auth: flags.auth === true, output }))
   try {
     return await connect(url, { ...options, headers, reconnect, ...(auth && { auth }) })
   } catch (error) {
-    throw isAuthorizationError(error) ? loginRequired(url, error, { hasLogin: auth !== undefined }) : error
+    throw isAuthorizationError(error) ? loginRequired(url, error, { hasLogin: auth !== undefined, headers }) : error
   }
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { fixture, longestLine, Workspace } from './support.ts'
@@ -26,6 +27,64 @@ describe('tenon chat in a pipe', () => {
     expect(stdout).toContain('│ Hello!\n')
     expect(stdout).toMatch(/notes +ready +5 tools/)
     expect(longestLine(stdout)).toBeLessThanOrEqual(80)
+  })
+
+  it('offers this folder as a root, and others on request', async () => {
+    using work = new Workspace()
+    const policy = work.write('policy.json', allowAll)
+    const args = ['chat', work.writeConfig(['notes']), '--policy', policy]
+    const shown = async (input: string, ...more: string[]) => (await work.run([...args, ...more], { input })).stdout
+    expect(await shown('/roots')).toContain(work.path)
+    expect(await shown('/roots one two')).toContain(`${work.file('one')}\n${work.file('two')}`)
+    expect(await shown('/roots', '--root', 'other')).toContain(work.file('other'))
+    expect(await shown('/roots', '--no-root')).not.toContain(work.path)
+  })
+
+  it('takes one folder for each --root, so that a config file can follow', async () => {
+    using work = new Workspace()
+    const policy = work.write('policy.json', allowAll)
+    const config = work.writeConfig(['notes'])
+    const args = ['chat', '--policy', policy, '--root', '.', '--root', 'b', config]
+    const { code, stdout, stderr } = await work.run(args, { input: '/roots' })
+    expect(code).toBe(0)
+    expect(stdout).toContain(`${work.path}\n${work.file('b')}\n`)
+    expect(stderr).toContain('notes')
+    expect(stderr).toContain(`This folder does not exist, so servers do not get it: ${work.file('b')}`)
+    expect(stderr).not.toContain(`get it: ${work.path}\n`)
+  })
+
+  it('takes folders in quotes and in the home directory for /roots, and says which do not exist', async () => {
+    using work = new Workspace()
+    const policy = work.write('policy.json', allowAll)
+    const args = ['chat', work.writeConfig(['notes']), '--policy', policy]
+    const { stdout, stderr } = await work.run(args, { input: '/roots "my dir" ~ ~/sub\n/roots "open\n' })
+    expect(stdout).toContain(`${work.file('my dir')}\n${work.path}\n${work.file('sub')}\n`)
+    expect(stderr).toContain(`does not exist, so servers do not get it: ${work.file('my dir')}\n`)
+    expect(stderr).toContain(`does not exist, so servers do not get it: ${work.file('sub')}\n`)
+    expect(stderr).not.toContain(`get it: ${work.path}\n`)
+    expect(stderr).toContain('The quote " is not closed')
+  })
+
+  it('records a denial because nobody could be asked as one by default, with the reason', async () => {
+    using work = new Workspace()
+    const policy = work.write('policy.json', allowAll)
+    const audit = work.file('audit.jsonl')
+    const args = ['chat', work.writeConfig(['notes']), '--policy', policy, '--audit', audit]
+    const input = '/call notes_echo text=/etc/passwd\n'
+    const { code, stderr } = await work.run(args, { input })
+    expect(code).toBe(1)
+    const records = readFileSync(audit, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const reason =
+      'The path is outside of the folders that the server may use, and the user could not be asked: there is no terminal'
+    expect(records.map(({ details }) => details).find(({ allowed }) => allowed === false)).toMatchObject({
+      by: 'default',
+      reason,
+    })
+    expect(stderr.replace(/\s+/g, ' ')).toContain(reason)
+    expect(stderr).not.toContain('the user denied it')
   })
 
   it('denies what would need approval, and starts no server', async () => {

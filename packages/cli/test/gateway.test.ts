@@ -32,6 +32,39 @@ describe('tenon gateway', () => {
     expect(stderr).toMatch(/policy/)
   })
 
+  it('refuses a policy with a rule for a server that the config file does not have', async () => {
+    using work = new Workspace()
+    const config = work.writeConfig(['mail', 'web'])
+    const policy = work.write('policy.json', [{ from: 'mail', server: 'wbe', decide: 'deny' }])
+    const { code, stdout, stderr } = await work.run([
+      'gateway',
+      config,
+      '--policy',
+      policy,
+      '--trust-config',
+      '--port',
+      '0',
+    ])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    const text = stderr.replace(/\s+/g, ' ')
+    expect(text).toContain('policy[0].server names the server "wbe", which is not configured. Did you mean "web"?')
+    expect(text).toContain('"disabled": true')
+  })
+
+  it('warns about such a rule if it serves one server only, because the policy may be that of many', async () => {
+    using work = new Workspace()
+    const config = work.writeConfig(['mail', 'web'])
+    const policy = work.write('policy.json', [
+      { from: 'mail', server: 'web', decide: 'deny' },
+      { kind: 'connect', decide: 'allow' },
+      { decide: 'allow' },
+    ])
+    const args = ['gateway', 'web', '--config', config, '--policy', policy, '--port', '0']
+    await using gateway = work.start(args)
+    await urlOf(gateway)
+    expect(gateway.stderr.replace(/\s+/g, ' ')).toContain('! policy[0].from names the server "mail"')
+  })
+
   it('starts nothing that was not approved if there is no terminal', async () => {
     using work = new Workspace()
     const marker = work.file('started')
@@ -41,7 +74,8 @@ describe('tenon gateway', () => {
       const { code, stdout, stderr } = await work.run(['gateway', config, '--allow-all', ...extra])
       expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
       expect(stderr).toContain('writeFileSync')
-      expect(stderr).toContain('--trust-config')
+      // Code on the command line is no usual form, so --trust-config would not start it.
+      expect(stderr).toContain('--allow-command')
     }
     expect(existsSync(marker)).toBe(false)
   })
@@ -111,6 +145,20 @@ describe('tenon gateway', () => {
     await using gateway = work.start(['gateway', work.writeConfig(['notes']), ...options])
     await using client = await connect(await urlOf(gateway))
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['search_tools', 'call_tool'])
+  })
+
+  it('warns if a changed config file has no server that a rule names', async () => {
+    using work = new Workspace()
+    const config = work.writeConfig(['mail', 'web'])
+    const policy = work.write('policy.json', [
+      { from: 'mail', server: 'web', decide: 'deny' },
+      { kind: 'connect', decide: 'allow' },
+    ])
+    await using gateway = work.start(['gateway', config, '--policy', policy, '--watch', '--port', '0'])
+    await urlOf(gateway)
+    work.writeConfig(['mail', 'wbe'])
+    const text = () => gateway.stderr.replace(/\s+/g, ' ')
+    await gateway.until(() => text().includes('! policy[0].server names the server "web"') || undefined)
   })
 
   it('applies a changed config file with --watch', async () => {

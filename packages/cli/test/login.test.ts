@@ -92,6 +92,40 @@ describe('tenon login', () => {
   })
 })
 
+describe('tenon login at a server whose operator issues tokens', () => {
+  it.each(['serve', 'gateway'])('says so, and how to pass one, at tenon %s', async (name) => {
+    using work = new Workspace()
+    const args = {
+      serve: [fixture('notes.js')],
+      gateway: [work.writeConfig(['notes']), '--allow-all', '--trust-config'],
+    }
+    const env = { TENON_SERVE_TOKEN: 'alice:secret-of-alice-1' }
+    await using served = work.start([name, ...args[name as keyof typeof args], '--port', '0'], env)
+    const url = await served.until(() => /^http\S+(?=\n)/.exec(served.stdout)?.[0])
+    for (const options of [
+      ['login', url],
+      ['list', url, '--auth'],
+      ['login', url, '--header', 'X-Other: 1'],
+    ]) {
+      const { code, stdout } = await work.run([...options, '--json'])
+      expect(code).toBe(4)
+      const { error } = readJson('error', stdout)
+      expect(error.code).toBe('auth')
+      expect(error.message).toBe(`This server takes a token that its operator issues: ${url}`)
+      expect(error.hint).toContain("--header 'Authorization: Bearer <token>'")
+      expect(error.hint).not.toContain('tenon login')
+    }
+    const wrong = await work.run(['login', url, '--json', '--header', 'Authorization: Bearer not-this-one-1'])
+    expect(wrong.code).toBe(4)
+    expect(readJson('error', wrong.stdout).error.message).toBe(`The server does not accept the token: ${url}`)
+    const listed = await work.run(['list', url, '--header', 'Authorization: Bearer wrong', '--json'])
+    expect(listed.code).toBe(4)
+    expect(readJson('error', listed.stdout).error.message).toBe(`The server rejected the token of --header: ${url}`)
+    const right = await work.run(['list', url, '--header', 'Authorization: Bearer secret-of-alice-1'])
+    expect(right.code).toBe(0)
+  })
+})
+
 describe('tenon auth explain', () => {
   it('shows each step of discovery without logging in', async () => {
     using work = new Workspace()

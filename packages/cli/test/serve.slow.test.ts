@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import type { RevisionId } from 'tenon'
 import { connect } from 'tenon/client'
 import { McpServer, serveHttp } from 'tenon/server'
@@ -45,6 +46,35 @@ describe('tenon serve', () => {
     },
   )
 
+  it('gives callers with tokens of their own processes of their own, and no question of another [HOST-021]', async () => {
+    using work = new Workspace()
+    const bank = fileURLToPath(new URL('../../sdk/test/host/fixtures/bank.mjs', import.meta.url))
+    await using served = work.start([
+      'serve',
+      bank,
+      '--port',
+      '0',
+      '--token',
+      'alice:secret-a',
+      '--token',
+      'bob:secret-b',
+    ])
+    const url = await urlOf(served)
+    const asked: string[] = []
+    const elicit = ({ message }: { message: string }) => {
+      asked.push(message)
+      return { action: 'accept', content: { ok: true } } as const
+    }
+    const options = (token: string) =>
+      ({ revision: '2026-07-28', headers: { authorization: `Bearer ${token}` }, handlers: { elicit } }) as const
+    await using alice = await connect(url, options('secret-a'))
+    await using bob = await connect(url, options('secret-b'))
+    const { text: pid } = await alice.callTool('pid')
+    expect((await alice.callTool('transfer', { who: 'alice' })).text).toBe('accepted')
+    expect((await bob.callTool('balance')).text).not.toBe(pid)
+    expect(asked).toEqual([])
+  })
+
   it('serves a URL over stdio to a client of another revision', async () => {
     using work = new Workspace()
     const server = new McpServer({ name: 'web', version: '2.0.0' }, { revisions: ['2025-06-18'] })
@@ -79,14 +109,16 @@ describe('tenon serve', () => {
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toContain('Listening on 0.0.0.0 needs a token')
     await using served = work.start(['serve', notes, '--host', '0.0.0.0', '--port', '0'], {
-      TENON_SERVE_TOKEN: 'secret',
+      TENON_SERVE_TOKEN: 'a-long-enough-secret',
     })
     const url = (await urlOf(served)).replace('localhost', '127.0.0.1')
     expect(await statusOf(url)).toBe(401)
     expect(await statusOf(url, { authorization: 'Bearer other' })).toBe(401)
-    expect(await statusOf(url, { authorization: 'Bearer secret' })).toBe(200)
-    expect(await statusOf(url, { authorization: 'Bearer secret', origin: 'https://evil.example' })).toBe(403)
-    await using client = await connect(url, { headers: { authorization: 'Bearer secret' } })
+    expect(await statusOf(url, { authorization: 'Bearer a-long-enough-secret' })).toBe(200)
+    expect(await statusOf(url, { authorization: 'Bearer a-long-enough-secret', origin: 'https://evil.example' })).toBe(
+      403,
+    )
+    await using client = await connect(url, { headers: { authorization: 'Bearer a-long-enough-secret' } })
     expect((await client.callTool('echo', { text: 'hi' })).text).toBe('hi')
   })
 

@@ -1,10 +1,13 @@
+import { fileURLToPath } from 'node:url'
 import type { Grant, Host, HostTool } from 'tenon/host'
 import { parseArguments, splitWord } from '../arguments/parse-text.ts'
+import { splitWords } from '../arguments/split-words.ts'
 import { CliError, exitCodes, usageError } from '../exit-codes.ts'
 import { viewServers } from '../host/server-view.ts'
 import { type Output, quote, twoColumns } from '../output.ts'
 import { fit, padEnd, safeLine } from '../safe-text.ts'
 import { viewPrompt, viewResource, viewToolResult } from './content-view.ts'
+import { noteMissing, resolveFolders } from './root-folders.ts'
 
 /** What slash commands work with. */
 export interface ChatContext {
@@ -33,6 +36,10 @@ export const slashCommands: ReadonlyMap<string, SlashCommand> = new Map<string, 
   ['/prompt', { usage: '/prompt name key=value', help: 'get a prompt', run: getPrompt }],
   ['/servers', { usage: '/servers', help: 'show the state of the servers', run: showServers }],
   ['/connect', { usage: '/connect id', help: 'connect a server again, and ask again', run: connectServer }],
+  [
+    '/roots',
+    { usage: '/roots [folder ...]', help: 'show or replace the folders that servers may know', run: setRoots },
+  ],
   ['/grants', { usage: '/grants', help: 'list what you allowed for longer than once', run: showGrants }],
   ['/revoke', { usage: '/revoke id', help: 'take back a grant', run: revokeGrant }],
   ['/help', { usage: '/help', help: 'show this list', run: showHelp }],
@@ -150,6 +157,16 @@ async function showServers(_rest: string, { host, output }: ChatContext): Promis
 async function connectServer(id: string, context: ChatContext): Promise<void> {
   await context.connect(id)
   await showServers('', context)
+}
+
+async function setRoots(rest: string, { host, output }: ChatContext): Promise<void> {
+  const folders = splitWords(rest)
+  if (folders.length > 0) host.setRoots(resolveFolders(folders))
+  const { roots } = host
+  if (roots.length === 0) return output.note('Servers may know no folder. Write /roots folder to offer one.')
+  const paths = roots.map(({ uri }) => fileURLToPath(uri))
+  output.print(...paths.map((path) => safeLine(path, 1_000)))
+  noteMissing(paths, output)
 }
 
 async function showGrants(_rest: string, { host, output }: ChatContext): Promise<void> {

@@ -1,5 +1,5 @@
 import { terminalHandlers } from 'tenon/client/terminal'
-import { type Host, type HostInput, terminalApproval } from 'tenon/host'
+import { type Approve, type Host, type HostInput, terminalApproval } from 'tenon/host'
 import { type RememberedDenials, rememberDenials } from '../host/remember-denials.ts'
 import { type LineSource, PipedLines, TypedLines } from './line-source.ts'
 import { slashCommands } from './slash-commands.ts'
@@ -19,7 +19,7 @@ export interface Terminal {
 export function createTerminal(color: boolean): Terminal {
   const isInteractive = process.stdin.isTTY === true
   const isColored = color && !process.env.NO_COLOR
-  const ask = terminalApproval({ color: isColored })
+  const ask = askOrFail(terminalApproval({ color: isColored }))
   if (!isInteractive) {
     const lines = new PipedLines(process.stdin)
     return { isInteractive, lines, denials: rememberDenials(ask), input: undefined, watch: async () => {} }
@@ -45,6 +45,17 @@ export function createTerminal(color: boolean): Terminal {
       host.on('catalogChanged', () => void refresh())
       await refresh()
     },
+  }
+}
+
+/** Fails if there is no terminal: a denial would be recorded as one by the user. */
+function askOrFail(ask: Approve): Approve {
+  const { stdin, stdout, stderr } = process
+  if (stdin.isTTY && (stdout.isTTY || stderr.isTTY)) return ask
+  return async (request) => {
+    // Explains once that there is no terminal.
+    await ask(request)
+    throw new Error('there is no terminal')
   }
 }
 

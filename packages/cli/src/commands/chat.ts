@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { findConfigFiles } from 'tenon/host/node'
 import { ChatLoop } from '../chat/chat-loop.ts'
 import { type LoadedModel, loadModel } from '../chat/load-model.ts'
+import { noteMissing, resolveFolders } from '../chat/root-folders.ts'
 import { createTerminal } from '../chat/terminal.ts'
 import { usageError } from '../exit-codes.ts'
 import { readPolicy } from '../host/host-files.ts'
@@ -12,6 +13,7 @@ import {
   addHostTargetOptions,
   type ConfigFlags,
   type ConnectionFlags,
+  collect,
   type OutputFlags,
 } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
@@ -20,6 +22,7 @@ import { type HostServers, resolveServers } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
 
 interface ChatFlags extends OutputFlags, ConfigFlags, ConnectionFlags, HostFlags {
+  root?: string[] | false
   model?: string
 }
 
@@ -32,6 +35,12 @@ export function registerChat(program: Command): void {
     .option('--policy <file>', 'rules that allow, deny or ask')
     .option('--audit <file>', 'record what happens')
     .option('--store <file>', "where approvals are kept (default: in the user's config folder)")
+    .option(
+      '--root <folder>',
+      'a folder that servers may know, if you agree (repeatable; default: this folder)',
+      collect,
+    )
+    .option('--no-root', 'show servers no folder')
     .option('--model <name>', 'the model, if ANTHROPIC_API_KEY or OPENAI_API_KEY is set')
   addTargetArgument(
     command,
@@ -47,13 +56,16 @@ async function chat(words: string[], flags: ChatFlags, program: Command): Promis
   const output = createOutput(flags)
   const joined = chooseServers(words, flags, program, output)
   for (const warning of joined.warnings) output.note(safeLine(`Config: ${warning}`, 1_000))
+  const roots = rootsOf(flags)
+  noteMissing(roots, output)
   const loaded = await loadModel(flags.model)
   const terminal = createTerminal(flags.color)
   try {
-    await using host = await openHost(joined, flags, {
+    await using host = await openHost(joined, flags, output, {
       policy: flags.policy === undefined ? [] : readPolicy(flags.policy),
       approve: terminal.denials.approve,
       audit: flags.audit,
+      roots,
       ...(terminal.input && { input: terminal.input }),
       ...('model' in loaded && { model: loaded.model }),
     })
@@ -64,6 +76,12 @@ async function chat(words: string[], flags: ChatFlags, program: Command): Promis
   } finally {
     terminal.lines.close()
   }
+}
+
+/** The folder that the user works in is offered. Servers get it only after the user agreed. */
+function rootsOf({ root = [] }: ChatFlags): string[] {
+  if (root === false) return []
+  return root.length > 0 ? resolveFolders(root) : [process.cwd()]
 }
 
 /** Without an argument, the config file of the folder or of the user. Nothing is started without approval. */

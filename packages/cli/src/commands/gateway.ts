@@ -1,37 +1,46 @@
 import { type Command, Option } from 'commander'
 import { createGateway, type Host, redactSecrets } from 'tenon/host'
 import { type ConfigWatcher, fileAudit, watchConfigFile } from 'tenon/host/node'
-import { type Server, serveHttp, serveStdio } from 'tenon/server'
+import { type Server, serveStdio } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
 import { withLogins } from '../auth/credentials.ts'
 import { usageError } from '../exit-codes.ts'
 import { CallLog } from '../gateway/call-log.ts'
 import { allowAllRules, createOperator } from '../gateway/operator.ts'
 import { readPolicy } from '../host/host-files.ts'
-import { connectAll, type HostFlags, openHost } from '../host/open-host.ts'
+import { connectAll, type HostFlags, noteUnknownServer, openHost } from '../host/open-host.ts'
 import { viewServers } from '../host/server-view.ts'
-import { isLoopback } from '../listen.ts'
 import {
   addColorOption,
   addHostTargetOptions,
   addJsonOption,
   type ConfigFlags,
   type ConnectionFlags,
+  collect,
   type OutputFlags,
   parsePort,
 } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
 import { safeLine } from '../safe-text.ts'
+import {
+  addCallerOptions,
+  type CallerAuth,
+  type CallerFlags,
+  noteCallers,
+  readCallerAuth,
+} from '../serve/caller-auth.ts'
+import { serveEndpoint } from '../serve/http-endpoint.ts'
 import { untilStopped } from '../stop-signal.ts'
 import { type HostServers, resolveServers } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
 
-interface GatewayFlags extends OutputFlags, ConfigFlags, ConnectionFlags, HostFlags {
+interface GatewayFlags extends OutputFlags, ConfigFlags, ConnectionFlags, HostFlags, CallerFlags {
   port: number
   host: string
   stdio?: boolean
   allowAll?: boolean
   trustConfig?: boolean
+  allowCommand?: string[]
   toolSearch: 'on' | 'off' | 'auto'
   watch?: boolean
 }
@@ -49,13 +58,19 @@ export function registerGateway(program: Command): void {
     .option('--allow-all', 'allow every call that no rule decides')
     .option('--audit <file>', 'record what happens')
     .option('--store <file>', "where approvals are kept (default: in the user's config folder)")
-    .option('--trust-config', 'start everything in the config file without asking')
+    .option('--trust-config', 'start commands of usual forms in the config file without asking')
+    .option(
+      '--allow-command <command>',
+      'start this complete command even if it looks dangerous or unusual (repeatable)',
+      collect,
+    )
     .addOption(
       new Option('--tool-search <mode>', 'offer a search instead of all tools')
         .choices(['on', 'off', 'auto'])
         .default('auto'),
     )
     .option('--watch', 'apply changes of the config file')
+  addCallerOptions(command)
   addTargetArgument(command, 'config', 'a config file, or a single server as for "tenon list"')
   addHostTargetOptions(command)
   addJsonOption(command)
@@ -66,22 +81,29 @@ export function registerGateway(program: Command): void {
 async function runGateway(words: string[], flags: GatewayFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
   const joined = chooseServers(words, flags, program)
+  const auth = readCallerAuth(flags, flags.stdio ? undefined : flags.host)
   for (const warning of joined.warnings) output.note(safeLine(`Config: ${warning}`, 1_000))
   const isInteractive = process.stdin.isTTY === true && process.stderr.isTTY === true && !flags.stdio
-  const { color, trustConfig = false } = flags
-  const operator = createOperator({ output, isInteractive, trustConfig, color: color && !process.env.NO_COLOR })
+  const operator = createOperator({
+    output,
+    isInteractive,
+    color: flags.color && !process.env.NO_COLOR,
+    trust: { connections: flags.trustConfig ? 'unsuspicious' : 'none', by: '--trust-config', duration: 'always' },
+    allowedCommands: flags.allowCommand ?? [],
+    inTerminal: 'Run the same command once in a terminal',
+  })
   const policy = [
     ...(flags.policy === undefined ? [] : readPolicy(flags.policy)),
     ...(flags.allowAll ? allowAllRules : []),
   ]
   const audit = await openAudit(flags, output)
-  const host = await openHost(joined, flags, { policy, audit, approve: operator.approve })
+  const host = await openHost(joined, flags, output, { policy, audit, approve: operator.approve })
   try {
     await connectAll(host)
     operator.check()
     audit.begin()
     const watcher = flags.watch ? watchConfig(host, joined, output) : undefined
-    await serve(host, flags, output).finally(() => watcher?.close())
+    await serve(host, flags, auth, output).finally(() => watcher?.close())
   } finally {
     await host.close()
     await audit.close()
@@ -112,17 +134,15 @@ function chooseServers(words: string[], flags: GatewayFlags, program: Command): 
 
 const toolSearchModes = { on: true, off: false, auto: 'auto' } as const
 
-async function serve(host: Host, flags: GatewayFlags, output: Output): Promise<void> {
+async function serve(host: Host, flags: GatewayFlags, auth: CallerAuth | undefined, output: Output): Promise<void> {
   const gateway = createGateway(host, { toolSearch: toolSearchModes[flags.toolSearch], tasks: tasks() })
   const lines = await viewServers(host, output.width, output.notePaint)
   if (flags.stdio) return serveOverStdio(gateway, lines, output)
-  const http = await serveHttp(gateway, { port: flags.port, host: flags.host, exit: false })
+  const { port, host: address, allowHost = [] } = flags
+  const http = await serveEndpoint(gateway, { port, host: address, auth, allowedHosts: allowHost })
   const stopped = untilStopped()
   output.note('Servers', ...lines)
-  if (!isLoopback(flags.host))
-    output.note(
-      output.notePaint.warning('! No token is required: everyone who can reach this address can call the servers.'),
-    )
+  noteCallers(auth, output)
   if (output.isJson) output.printJson({ url: http.url, servers: host.servers.map(({ id, state }) => ({ id, state })) })
   else output.print(http.url)
   await stopped
@@ -140,6 +160,7 @@ async function serveOverStdio(gateway: Server, lines: readonly string[], output:
 }
 
 function watchConfig(host: Host, { path = '' }: HostServers, output: Output): ConfigWatcher {
+  host.on('error', ({ error }) => noteUnknownServer(error, output))
   let last: Promise<void> = Promise.resolve()
   return watchConfigFile(path, ({ config, error }) => {
     if (error) return output.note(output.notePaint.warning(safeLine(error.message, 2_000)))

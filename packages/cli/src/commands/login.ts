@@ -65,7 +65,7 @@ async function logIn(word: string, flags: LoginFlags): Promise<void> {
   try {
     await using _client = await connect(url, { auth, headers, reconnect: { maxRetries: 1 }, ...limits, ...trace })
   } catch (error) {
-    throw isAuthorizationError(error) ? loginRequired(url, error, { hasLogin: true }) : error
+    throw isAuthorizationError(error) ? loginRequired(url, error, { hasLogin: true, headers }) : error
   }
   const login = await findLogin(url, store)
   if (output.isJson) output.printJson({ url, login: login ? describe(login) : null, isNew })

@@ -44,7 +44,9 @@ async function migrate(path: string, flags: MigrateFlags, version: string): Prom
   const { migrateFiles } = await import('../migrate/migrate-files.ts')
   const project = readProject(resolve(path))
   if (!flags.dryRun && !flags.force) requireCleanTree(uncommittedFiles(project.root))
-  const { changed, findings, remaining } = migrateFiles(project.sources)
+  const { commonJsFindings } = await import('../migrate/common-js.ts')
+  const { changed, findings: inSources, remaining } = migrateFiles(project.sources)
+  const findings = [...(changed.size > 0 ? commonJsFindings(project) : []), ...inSources]
   const after = new Map(changed)
   if (flags.comments) await addComments(after, project, findings)
   await changePackages(after, project, remaining, version)

@@ -22,6 +22,7 @@ export class CallLog implements AuditLog {
     if (record.event === 'tool-call') this.#called(record)
     if (record.event === 'connect-failed') this.#warn(record, `cannot connect: ${record.details.error}`)
     if (record.event === 'definitions-changed') this.#warn(record, 'its definitions changed')
+    if (record.event === 'flood') this.#warn(record, `sends too many ${record.details.what}`)
   }
 
   /** Begins to print problems of servers. Before, the list of servers shows them. */
@@ -94,10 +95,21 @@ function keyOf({ caller, server }: AuditRecord, tool: string): string {
   return JSON.stringify([caller, server, tool])
 }
 
-/** The id of a session is a secret, so only its beginning is shown. */
+/** The id of a session is a secret, so only its beginning is shown. A user is shown by name. */
 function callerName(caller = 'local'): string {
-  const [kind = '', id] = caller.split(' ')
-  return fit(safeLine((kind === 'session' || kind === 'user') && id ? id.slice(0, 8) : kind), 10)
+  const [kind = '', id = ''] = /^(\w+) (.+)$/s.exec(caller)?.slice(1) ?? [caller]
+  const name = kind === 'user' ? userName(id) : kind === 'session' ? id.slice(0, 8) : kind
+  return fit(safeLine(name), 10)
+}
+
+/** The subject of a principal, which is JSON: `[issuer, 'subject', 'alice']`. */
+function userName(principal: string): string {
+  try {
+    const [, , name] = JSON.parse(principal)
+    return String(name)
+  } catch {
+    return principal
+  }
 }
 
 function timeNow(): string {

@@ -19,7 +19,8 @@ export function rememberDenials(ask: Approve): RememberedDenials {
       const isStanding = action.kind === 'connect' || action.kind === 'definitions'
       if (isStanding && denied.has(digest)) return 'deny'
       const answer = await ask(request)
-      if (isStanding && answer === 'deny') denied.set(digest, action.server.id)
+      const decision = typeof answer === 'string' ? answer : answer.decision
+      if (isStanding && decision === 'deny') denied.set(digest, action.server.id)
       return answer
     },
     forget: (server) => {

@@ -1,12 +1,17 @@
 import { type AuditLog, createGateway, createHost, type Host, type ServerConfig, type ServerConfigs } from 'tenon/host'
 import type { Server } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
+import type { Operator } from '../gateway/operator.ts'
 import type { HostServers } from '../target.ts'
 
 /** Options of `openBridge`. */
 export interface BridgeOptions {
   readonly joined: HostServers
   readonly audit: AuditLog
+  /** Decides what is started, and about definitions that changed. */
+  readonly operator: Operator
+  /** The file that keeps the definitions that were served before. */
+  readonly store: string
   /** How long a server may take to start. In milliseconds. */
   readonly timeout?: number | undefined
 }
@@ -21,20 +26,22 @@ export interface Bridge {
  * Opens the server that callers see. A single target keeps its names, its own name and its instructions; the servers of a config
  * file are joined, and their names get the id of the server as prefix.
  */
-export async function openBridge({ joined, audit, timeout }: BridgeOptions): Promise<Bridge> {
+export async function openBridge({ joined, audit, operator, store, timeout }: BridgeOptions): Promise<Bridge> {
   const isSingle = joined.path === undefined
   const servers = isSingle ? withoutPrefix(joined.servers) : joined.servers
   const host = await createHost({
     servers,
     audit,
-    // The user named the servers, and whoever may call this one may do what they offer.
-    policy: () => 'allow',
-    approve: async ({ action }) => (action.kind === 'connect' || action.kind === 'definitions' ? 'once' : 'deny'),
+    store,
+    // Whoever may call this server may do what the others offer. What they are is decided by the user who serves them.
+    policy: ({ kind }) => (kind === 'connect' || kind === 'definitions' ? 'ask' : 'allow'),
+    approve: operator.approve,
     // The servers themselves check what they get.
     limits: { connectTimeoutMs: timeout, strictArguments: false, questionsPerMinute },
   })
   try {
     await connectServers(host, isSingle)
+    operator.check()
     const [status] = host.servers
     const own = isSingle
       ? { info: status?.info, server: { instructions: status?.instructions }, toolSearch: false }
@@ -42,6 +49,8 @@ export async function openBridge({ joined, audit, timeout }: BridgeOptions): Pro
     return { host, server: createGateway(host, { ...own, tasks: tasks() }) }
   } catch (error) {
     await host.close()
+    // Says more than the error of the host.
+    operator.check()
     throw error
   }
 }
