@@ -11,6 +11,24 @@ const attacks = [
   'packages/sdk/test/transport/http/server/{argument-headers,batch,endpoint,guards,headers,request-checks,sessions}.test.ts',
 ]
 
+/** Fast tests that change or observe what belongs to the whole process, such as its streams, its environment or modules that are loaded again. */
+const ownProcess = [
+  'packages/cli/test/{inspector-api,list}.test.ts',
+  'packages/compat-v1/test/{client/stdio,http/without-initialize,server/stdout,wrappers/transports}.test.ts',
+  'packages/compat-v2/test/server/create-mcp-handler.test.ts',
+  'packages/sdk/test/auth/{authorization-server-clients,browser,client-login,client-tokens,file-store,ledger-documents}.test.ts',
+  'packages/sdk/test/client/{trace,terminal/turns}.test.ts',
+  'packages/sdk/test/era/{deprecated,lifecycle-stateless,states,version-probe}.test.ts',
+  'packages/sdk/test/host/{gateway-output,store-processes}.test.ts',
+  'packages/sdk/test/security/advisories-clients.test.ts',
+  'packages/sdk/test/server/features/{author-helpers,invalid-output,schemas}.test.ts',
+  'packages/sdk/test/transport/http/server/module-scope.test.ts',
+  'packages/sdk/test/transport/stdio/{attacks,bad-server,child-process,line-separators,restart,server-end,shutdown,slow-and-large}.test.ts',
+]
+
+/** On an idle machine no fast test needs 10 s. A busy one may take several times as long. */
+const fastTimeouts = { testTimeout: 60_000, hookTimeout: 60_000 }
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -33,16 +51,30 @@ export default defineConfig({
     reporters: ['default', './scripts/schema-reporter.ts'],
     // Many tests wait for a socket, a process or a timer, so two workers per core keep the cores busy.
     maxWorkers: 2 * availableParallelism(),
+    // The default of one second is too short for a busy machine.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       {
         extends: true,
         test: {
-          name: 'fast',
+          name: 'fast-shared',
           include: ['packages/*/{src,test,ui/test}/**/*.test.ts'],
+          exclude: ['**/*.slow.test.ts', ...ownProcess],
+          // Starting a process and loading the sources for each file would take longer than the tests.
+          isolate: false,
+          setupFiles: [new URL('./packages/sdk/test/kit/shared-worker.ts', import.meta.url).pathname],
+          ...fastTimeouts,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'fast-alone',
+          include: ownProcess,
           exclude: ['**/*.slow.test.ts'],
-          // On an idle machine no fast test needs 10 s. A busy one may take several times as long.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // A worker is reused only if the next file is of the same project, so one project runs after the other.
+          sequence: { groupOrder: 1 },
+          ...fastTimeouts,
         },
       },
       {

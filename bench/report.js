@@ -78,7 +78,9 @@ function targets(summaries, results) {
       ...pairsOf(each).map(([contestant, yardstick]) => targetRow(each, results.get(each.name), contestant, yardstick)),
       ...(each.target.cpuAtMost === undefined ? [] : [cpuTargetRow(each)]),
     ])
-  return [...table(['Case', 'Target', 'Tenon', summaries[0].rival ?? 'official v2', 'Met'], rows), '']
+  const rivals = new Set(summaries.filter(({ target }) => target !== undefined).map(({ rival }) => rival))
+  const [rival = 'official v2'] = rivals
+  return [...table(['Case', 'Target', 'Tenon', rivals.size > 1 ? 'official' : rival, 'Met'], rows), '']
 }
 
 /** Who is compared with whom. A case may have a target for CPU only. */

@@ -1,7 +1,7 @@
 // Follows the README in an empty project: installs the packages with its commands and runs its server and client, on this
 // Node and, if one is installed, on a newer Node that runs TypeScript directly. Then creates projects with create-tenon, from
 // the packed packages, and builds, tests and calls them. At last it installs the drop-in packages under the official names, and
-// type-checks and runs programs that were written for the official ones, by `import` and by `require`.
+// type-checks and runs programs that were written for the official ones, by `import` and by `require`, in TypeScript of both kinds.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -75,6 +75,8 @@ function checkDropIn(line, packages) {
   run('npx tsc', {}, target)
   expectOutput('node client.js', 'add: 3', target)
   expectOutput('node client.cjs', 'add: 3', target)
+  run('npx tsc -p commonjs', {}, target)
+  expectOutput('node commonjs/dist/client.js', 'add: 3', target)
 }
 
 function expectOutput(command, text, cwd = project, env = {}) {

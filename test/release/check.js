@@ -76,9 +76,8 @@ function sourceOf(path) {
 
 /** The files that the manifest refers to. */
 function targetsOf({ exports = {}, bin = {}, main, types }) {
-  const targets = Object.values(exports).flatMap((target) =>
-    typeof target === 'string' ? target : Object.values(target),
-  )
+  const leaves = (target) => (typeof target === 'string' ? target : Object.values(target).flatMap(leaves))
+  const targets = Object.values(exports).flatMap(leaves)
   return [...targets, ...Object.values(bin), main, types]
     .filter((path) => path !== undefined)
     .map((path) => path.replace(/^\.\//, ''))

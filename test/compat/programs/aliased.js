@@ -1,5 +1,6 @@
-// Makes `aliased/node_modules`: the installed programs, with the drop-in packages in the place of the official ones, as
-// `"@modelcontextprotocol/sdk": "npm:@tenon/compat-v1@1"` and the like install them.
+// Makes `aliased/node_modules` in the current folder: the installed programs, with the drop-in packages in the place of the
+// official ones, as `"@modelcontextprotocol/sdk": "npm:@tenon/compat-v1@1"` and the like install them. The files that are named
+// on the command line are copied beside it, so that they find the packages there.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { packPackages } from '../../../scripts/packages.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-const installed = fileURLToPath(new URL('node_modules', import.meta.url))
-const aliased = fileURLToPath(new URL('aliased/node_modules', import.meta.url))
+const installed = join(process.cwd(), 'node_modules')
+const aliased = join(process.cwd(), 'aliased/node_modules')
 
 /** The official package that each of ours takes the place of. */
 const aliases = {
@@ -20,7 +21,7 @@ const aliases = {
 
 rmSync(aliased, { recursive: true, force: true })
 mkdirSync(join(aliased, '..'), { recursive: true })
-copyFileSync(new URL('fastmcp-server.js', import.meta.url), join(aliased, '../fastmcp-server.js'))
+for (const file of process.argv.slice(2)) copyFileSync(file, join(aliased, '..', file))
 // Hard links: a copy of half a gigabyte in two seconds.
 execFileSync('cp', ['-al', installed, aliased])
 const packages = packPackages().filter(({ name }) => name === 'tenon' || name.startsWith('@tenon/compat-'))

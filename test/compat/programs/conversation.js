@@ -5,19 +5,23 @@ import { connect } from 'tenon/client'
 import { environmentOf } from './programs.js'
 import { RawClient } from './raw-client.js'
 
-const initialize = {
+/** The revisions with a handshake. */
+export const handshakeRevisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
+
+const initialize = (protocolVersion) => ({
   method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'recorder', version: '1.0.0' } },
-}
+  params: { protocolVersion, capabilities: {}, clientInfo: { name: 'recorder', version: '1.0.0' } },
+})
 const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']
 
 /**
  * Starts a program, has the same conversation as always with it, and returns every answer by request.
  *
  * @param {string} modules The `node_modules` to start it from.
+ * @param {string} revision The one that the client asks for.
  */
-export function record(program, modules) {
-  return inEmptyFolder((folder) => recordHandshake(program, modules, folder))
+export function record(program, modules, revision) {
+  return inEmptyFolder((folder) => recordHandshake(program, modules, folder, revision))
 }
 
 /** Does the same on 2026-07-28, and returns the names of the tools and the content of each tool result. */
@@ -44,14 +48,14 @@ export function recordStateless(program, modules) {
   })
 }
 
-async function recordHandshake(program, modules, folder) {
+async function recordHandshake(program, modules, folder, revision) {
   const client = new RawClient(commandOf(program, modules, folder), environmentOf(folder))
   const answers = {}
   const ask = async (request) => {
     answers[JSON.stringify(request)] = unplace(await client.request(place(request, folder)), folder)
   }
   try {
-    await ask(initialize)
+    await ask(initialize(revision))
     client.notify('notifications/initialized')
     await ask({ method: 'ping' })
     for (const method of lists) await ask({ method })

@@ -18,13 +18,9 @@ const handshake = { revision: '2025-11-25' }
 const directions = {
   'everything over Streamable HTTP': (modules) =>
     everythingOverHttp(modules, 'streamableHttp', (url) => talk(new URL('/mcp', url).href, handshake)),
-  // On our packages the client speaks 2026-07-28, although the program keeps a map of sessions.
+  // The program has sessions, so that the client falls back to `initialize`.
   'everything over Streamable HTTP, with a client of any revision': (modules) =>
-    everythingOverHttp(modules, 'streamableHttp', async (url) => {
-      const { tools, ...heard } = await talk(new URL('/mcp', url).href)
-      // 2026-07-28 does not have `execution`.
-      return { ...heard, tools: tools.map(({ execution: _execution, ...tool }) => tool) }
-    }),
+    everythingOverHttp(modules, 'streamableHttp', (url) => talk(new URL('/mcp', url).href)),
   'everything over HTTP+SSE': (modules) =>
     everythingOverHttp(modules, 'sse', (url) => talk(new SSEClientTransport(new URL('/sse', url)))),
   'supergateway, stdio to HTTP+SSE': (modules) =>
@@ -61,9 +57,23 @@ describe('programs that relay messages', () => {
   }
 })
 
-async function everythingOverHttp(modules, transport, use) {
+describe('everything over Streamable HTTP, if the operator lets it answer without initialize', () => {
+  const env = { TENON_COMPAT_ANSWER_WITHOUT_INITIALIZE: '1' }
+
+  it('answers a client of 2026-07-28 as it answers others on the official SDK', async () => {
+    const talkTo = (url) => talk(new URL('/mcp', url).href)
+    const { revision: _revision, ...official } = await everythingOverHttp(trees.official, 'streamableHttp', talkTo, env)
+    const { revision, ...ours } = await everythingOverHttp(trees.ours, 'streamableHttp', talkTo, env)
+    assert.equal(revision, '2026-07-28')
+    // 2026-07-28 does not have `execution`.
+    const tools = official.tools.map(({ execution: _execution, ...tool }) => tool)
+    assert.deepEqual(ours, { ...official, tools })
+  })
+})
+
+async function everythingOverHttp(modules, transport, use, env = {}) {
   const port = await freePort()
-  return whileListening([pathOf.everything(modules), transport], port, { PORT: String(port) }, use)
+  return whileListening([pathOf.everything(modules), transport], port, { PORT: String(port), ...env }, use)
 }
 
 async function gateway(modules, args, use) {
@@ -98,6 +108,7 @@ async function talk(target, options) {
   const client = await connect(target, { ...options, cache: false })
   try {
     return {
+      revision: client.revision,
       server: client.server.info,
       tools: await client.listTools().all(),
       prompts: await client.listPrompts().all(),

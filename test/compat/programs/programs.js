@@ -29,6 +29,21 @@ const complete = (ref, name, value) => ({
  * @property {object[]} requests What is asked beyond the lists, an unknown tool and invalid arguments.
  */
 
+/** What the two catalog servers are asked. */
+const catalogRequests = [
+  { method: 'tasks/list' },
+  call('price', { item: 'tea' }),
+  call('price', {}),
+  call('show'),
+  read('shop://note'),
+  read('shop://items/1'),
+  read('shop://none'),
+  prompt('greet', { name: 'Ada' }),
+  complete({ type: 'ref/resource', uri: 'shop://items/{id}' }, 'id', '1'),
+  { method: 'logging/setLevel', params: { level: 'error' } },
+  { method: 'server/discover' },
+]
+
 /** @type {Record<string, Program>} */
 export const programs = {
   everything: {
@@ -132,6 +147,8 @@ export const programs = {
     entry: '@supabase/mcp-server-supabase/dist/cli.js',
     requests: [call('list_projects', { a: 1 }), call('execute_sql', {})],
   },
+  'catalog-v1': { entry: '../catalog-server-v1.js', requests: [...catalogRequests, call('broken'), call('wrap')] },
+  'catalog-v2': { entry: '../catalog-server-v2.js', requests: [...catalogRequests, call('prices')] },
   todoist: { entry: 'todoist-mcp/dist/index.js', requests: [call('get_task', {}), call('close_task', { taskId: 1 })] },
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { record, recordStateless } from './conversation.js'
+import { handshakeRevisions, record, recordStateless } from './conversation.js'
 import { differences } from './differences.js'
 import { programs } from './programs.js'
 
@@ -10,16 +10,20 @@ const aliased = fileURLToPath(new URL('aliased/node_modules', import.meta.url))
 
 for (const [name, program] of Object.entries(programs)) {
   describe(name, () => {
-    it('gives the same answers as on the official SDK', async () => {
-      const official = await record(program, installed)
-      const [expected, actual] = explain(name, official, await record(program, aliased))
-      for (const request of Object.keys(official)) {
-        assert.deepEqual(actual[request], expected[request], `The answers to ${request} differ`)
-      }
-    })
+    let official
+    for (const revision of handshakeRevisions) {
+      it(`gives a client of ${revision} the same answers as on the official SDK`, async () => {
+        const recorded = [installed, aliased].map((modules) => record(program, modules, revision))
+        const [theirs, ours] = await Promise.all(recorded)
+        official = theirs
+        const [expected, actual] = explain(name, theirs, ours)
+        for (const request of Object.keys(theirs)) {
+          assert.deepEqual(actual[request], expected[request], `The answers to ${request} differ`)
+        }
+      })
+    }
 
     it('gives a client of 2026-07-28 the same tools and results', async () => {
-      const official = await record(program, installed)
       const ours = await recordStateless(program, aliased)
       assert.deepEqual(
         ours.tools,

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 export class RawClient {
   #child
   #waiting = new Map()
+  #listeners = new Map()
   #nextId = 1
   #stderr = ''
   /** Messages of the program that are not responses, in order. */
@@ -34,6 +35,13 @@ export class RawClient {
     this.#write({ jsonrpc: '2.0', method, ...(params && { params }) })
   }
 
+  /** Resolves with the first notification of a method. */
+  notified(method) {
+    return new Promise((resolve) => {
+      this.#listeners.set(method, resolve)
+    })
+  }
+
   close() {
     return new Promise((resolve) => {
       if (this.#child.exitCode !== null) return resolve()
@@ -50,6 +58,7 @@ export class RawClient {
     const message = JSON.parse(line)
     if ('method' in message) {
       this.notifications.push(message)
+      this.#listeners.get(message.method)?.(message)
       // A program may wait for the answer of its client before it goes on.
       if ('id' in message) this.#write({ jsonrpc: '2.0', id: message.id, error: { code: -32601, message: 'None' } })
       return

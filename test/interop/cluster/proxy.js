@@ -8,15 +8,17 @@ const probeMs = 50
 /**
  * Sends each request to the next node that is ready, on keep-alive connections. Behaves like common load balancers:
  * only a request that could not be sent at all is sent to another node.
+ *
+ * @param tries How often such a request is sent again.
  */
-export async function openHttpProxy(nodes) {
+export async function openHttpProxy(nodes, { tries = nodes.length } = {}) {
   const agents = new Map()
   const unready = new Set()
   let turn = 0
   const server = createServer(async (incoming, outgoing) => {
     const chunks = []
     for await (const chunk of incoming) chunks.push(chunk)
-    pass(incoming, outgoing, Buffer.concat(chunks), nodes.length)
+    pass(incoming, outgoing, Buffer.concat(chunks), tries)
   })
   // The proxy's own connections are not under test.
   server.keepAliveTimeout = 120_000
@@ -41,6 +43,7 @@ export async function openHttpProxy(nodes) {
       headers: { ...headers, 'content-length': body.length },
       agent: agents.get(node.port),
     })
+    const abandon = () => there.destroy()
     there.on('response', (answer) => {
       const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...fields } = answer.headers
       outgoing.writeHead(answer.statusCode, fields)
@@ -52,13 +55,14 @@ export async function openHttpProxy(nodes) {
     there.on('error', (error) => {
       if (error.code === 'ECONNREFUSED' && triesLeft > 0) {
         unready.add(node)
+        outgoing.off('close', abandon)
         return void setTimeout(() => pass(incoming, outgoing, body, triesLeft - 1), 5)
       }
       if (outgoing.headersSent) return outgoing.destroy()
       outgoing.writeHead(502)
       outgoing.end(`${error.code} ${error.message}${there.reusedSocket ? ' (kept connection)' : ''}`)
     })
-    outgoing.on('close', () => there.destroy())
+    outgoing.on('close', abandon)
     there.end(body)
   }
 

@@ -12,12 +12,14 @@ export type {
   HostAction,
   PromptAction,
   ResourceAction,
+  ResultAction,
   RootsAction,
   SamplingAction,
   SamplingResultAction,
   ToolAction,
   Trust,
 } from '../host/action.ts'
+export type { Approver } from '../host/approver.ts'
 export type {
   AuditEvent,
   AuditHead,

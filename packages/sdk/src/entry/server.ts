@@ -57,7 +57,7 @@ export type {
 export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
 export type { AskOptions } from '../replay/conversation.ts'
-export type { UsedStates } from '../replay/sealed-states.ts'
+export type { UsedStates } from '../replay/used-states.ts'
 export type {
   CompileOptions,
   JsonSchema,
@@ -182,6 +182,7 @@ export type { CorsOptions, GuardOptions, RateLimitOptions } from '../transport/h
 export type { HttpMetrics } from '../transport/http/server/handler.ts'
 export type { IncomingLimits } from '../transport/http/server/incoming-bodies.ts'
 export type { HttpOptions, SsePaths } from '../transport/http/server/options.ts'
+export { type PostProblem, statelessPostProblem } from '../transport/http/server/parsed-post.ts'
 export type { RawEventStore, RawHttpOptions, RawSendOptions } from '../transport/http/server/raw/options.ts'
 export { RawHttpTransport } from '../transport/http/server/raw/transport.ts'
 export type { SessionLimits, SessionMetrics } from '../transport/http/server/sessions/session-table.ts'

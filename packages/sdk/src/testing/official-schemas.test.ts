@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { schemas } from '../../test/kit/official-schemas.ts'
-import { Judge, OfficialSchema } from './official-schemas.ts'
+import { officialSchema } from '../../test/kit/official-schemas.ts'
+import { Judge } from './official-schemas.ts'
 
-const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-11-25')
+const schema = officialSchema('2025-11-25')
 
 describe.skipIf(!schema)('checks against the official schema', () => {
   it('reports nothing for a valid conversation', () => {

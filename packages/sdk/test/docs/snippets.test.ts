@@ -43,7 +43,9 @@ describe('TypeScript snippets of the README and the docs', () => {
   for (const { page, file } of snippets.filter(({ file }) => !file.endsWith('.test.ts'))) {
     it(`run without an error: ${page}, ${file}`, async () => {
       const cwd = join(folder, slug(page))
-      const run = promisify(execFile)(process.execPath, [file.replace('.ts', '.js')], { cwd, timeout: 15_000 })
+      // Temporary files of snippets go to the folder that the next run replaces.
+      const env = { ...process.env, TMPDIR: cwd }
+      const run = promisify(execFile)(process.execPath, [file.replace('.ts', '.js')], { cwd, env, timeout: 55_000 })
       // Servers exit when their stdin ends.
       run.child.stdin?.end()
       await run

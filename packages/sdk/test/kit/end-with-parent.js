@@ -3,6 +3,8 @@
  * stdin pipe for `spawn` and `execFile`. Neither keeps this process alive.
  */
 export function endWithParent() {
+  if (isWatching) return
+  isWatching = true
   if (process.channel) {
     // Sets no error code, because this process may also have disconnected itself after finishing its work.
     process.on('disconnect', () => process.exit())
@@ -11,3 +13,6 @@ export function endWithParent() {
   process.stdin.on('end', () => process.exit(1)).resume()
   process.stdin.unref?.()
 }
+
+// A worker that runs several test files calls it for each of them.
+let isWatching = false

@@ -1,9 +1,9 @@
 import { metaKeys, type RevisionId } from 'tenon'
-import { Judge, OfficialSchema } from 'tenon/testing'
+import { Judge } from 'tenon/testing'
 import { expect } from 'vitest'
 import { type Answer, overHttp, type SendHttp } from './http-client.ts'
 import type { Message } from './message.ts'
-import { schemas } from './official-schemas.ts'
+import { officialSchema } from './official-schemas.ts'
 import { modern } from './revisions.ts'
 
 export interface PeerOptions {
@@ -39,7 +39,7 @@ export class Peer {
     this.revision = revision
     this.door = typeof where === 'string' ? overHttp(where) : where
     this.#options = options
-    const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision)
+    const schema = officialSchema(revision)
     this.#judge = schema && new Judge(schema)
   }
 

@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeEach } from 'vitest'
+import type { RevisionId } from 'tenon'
+import { getCurrentTest } from 'vitest/suite'
+import { OfficialSchema } from '../../src/testing/official-schemas.ts'
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -13,11 +15,17 @@ declare module 'vitest' {
 /** The folder with the official `<revision>.json` schemas, if they are on this machine. */
 export const schemas = findSchemas()
 
-// scripts/schema-reporter.ts counts these tests.
-if (schemas === undefined) {
-  beforeEach(({ task }) => {
-    task.meta.withoutSchemas = true
-  })
+/** The official schema of a revision. If the schemas are not on this machine, the running test is one without them. */
+export function officialSchema(revision: RevisionId): OfficialSchema | undefined {
+  if (schemas !== undefined) return OfficialSchema.load(schemas, revision)
+  noteMissingSchemas()
+  return undefined
+}
+
+/** Marks the running test, if the schemas are not on this machine. scripts/schema-reporter.ts counts these tests. */
+export function noteMissingSchemas(): void {
+  const test = getCurrentTest()
+  if (schemas === undefined && test) test.meta.withoutSchemas = true
 }
 
 /** Looks in `TENON_SCHEMAS`, beside the repository, and in the cache of scripts/official-schemas.js. */
