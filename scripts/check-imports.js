@@ -90,6 +90,9 @@ const runtimePorts = ['util/clock.ts', 'util/scheduler.ts', 'util/random.ts']
 const runtimeGlobals =
   /(?<![\w.#$'])(?:(?:globalThis|window|self)\.)?(?:(?:set|clear)(?:Timeout|Interval|Immediate)\b|Date\.now\b|new Date\(\)|performance\.now\b|Math\.random\b|crypto\.(?:randomUUID|getRandomValues)\b|AbortSignal\.timeout\b)/
 
+/** On Node 20, each `AbortSignal.any` leaves a reference on a signal that lives long. `joinSignals` of util/abort.ts does not. */
+const leakingSignals = /\bAbortSignal\.any\(/
+
 const problems = []
 for (const file of sources(root)) {
   const path = relative(root, file).split(sep).join('/')
@@ -100,6 +103,8 @@ for (const file of sources(root)) {
   for (const [, specifier] of code.matchAll(/(?:from|import\()\s*'([^']+)'/g)) check(path, folder, file, specifier)
   if (folder && !revisionsAllowed.includes(folder)) checkDates(path, text)
   if (!runtimePorts.includes(path)) checkRuntimeGlobals(path, text)
+  if (leakingSignals.test(text.replace(commentOrString, '')))
+    problems.push(`${path}: use joinSignals, not AbortSignal.any`)
 }
 if (problems.length > 0) {
   console.error(problems.join('\n'))

@@ -1,4 +1,5 @@
 import { McpError } from '../errors.ts'
+import { joinSignals } from '../util/abort.ts'
 import type { Link } from './link.ts'
 import type { Batch, Params, Prepared, ResultObject, RpcErrorBody, RpcRequest } from './message.ts'
 import type { RequestOptions } from './pending.ts'
@@ -67,8 +68,10 @@ export class Exchange {
     if (this.#ended) return this.refuseLate(method)
     this.#questions ??= new AbortController()
     const over = this.#questions.signal
-    const signal = options.signal ? AbortSignal.any([options.signal, over]) : over
-    return this.link.request(method, params, { ...options, progress: true, signal, stream: this.stream })
+    const sent = { ...options, progress: true, stream: this.stream }
+    if (!options.signal) return this.link.request(method, params, { ...sent, signal: over })
+    const { signal, release } = joinSignals([options.signal, over])
+    return this.link.request(method, params, { ...sent, signal }).finally(release)
   }
 
   /** Rejects a request to the peer after this one has ended. A handler that keeps trying gets a promise that never settles, so that it cannot loop. */

@@ -207,20 +207,27 @@ describe('cancelling and timeouts', () => {
   })
 
   eachDialect('a timeout rejects the call and cancels the task', async (wire) => {
-    const { lab, stopped } = labServer()
+    const timers = movableTimers()
+    const { lab, started, stopped } = labServer()
     await using pair = await wire.connect(lab)
     const task = wire.revision.id === legacy ? { task: {} } : {}
     const params = { name: 'wait', arguments: {}, ...task }
-    expect(await errorOf(pair.client.callTool(params, { timeoutMs: 50 }))).toBeInstanceOf(TimeoutError)
+    const call = errorOf(pair.client.callTool(params, { timeoutMs: 30_000 }))
+    await started
+    await timers.advance(30_000)
+    expect(await call).toBeInstanceOf(TimeoutError)
     await stopped
   })
 
   eachDialect('maxTotalTimeoutMs limits the call regardless of status updates', async (wire) => {
-    const { lab, stopped } = labServer()
+    const timers = movableTimers()
+    const { lab, started, stopped } = labServer()
     await using pair = await wire.connect(lab)
     const task = wire.revision.id === legacy ? { task: {} } : {}
-    const call = pair.client.callTool({ name: 'wait', ...task }, { timeoutMs: 0, maxTotalTimeoutMs: 50 })
-    expect(await errorOf(call)).toMatchObject({ name: 'TimeoutError', timeoutMs: 50 })
+    const call = errorOf(pair.client.callTool({ name: 'wait', ...task }, { timeoutMs: 0, maxTotalTimeoutMs: 30_000 }))
+    await started
+    await timers.advance(30_000)
+    expect(await call).toMatchObject({ name: 'TimeoutError', timeoutMs: 30_000 })
     await stopped
   })
 

@@ -1,5 +1,6 @@
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { CoreTask, ListTasksResult } from '../../protocol/tasks.ts'
+import { joinSignals } from '../../util/abort.ts'
 import type { Connection } from '../connection.ts'
 import type { ListCall } from '../list-call.ts'
 import type { Requester } from '../requester.ts'
@@ -45,9 +46,10 @@ export class Tasks {
     const sent = { ...options, progress: true, takesTasks: usesTasks }
     const isOffered = await tools.supportsTasks(name)
     if (!isOffered && !(usesTasks && offersTaskExtension(connection.live?.era.facts))) {
-      return tasks.plain(name, (stop) =>
-        tools.callToEnd(params, { ...sent, signal: options.signal ? AbortSignal.any([options.signal, stop]) : stop }),
-      )
+      return tasks.plain(name, (stop) => {
+        const { signal, release } = joinSignals(options.signal ? [options.signal, stop] : [stop])
+        return tools.callToEnd(params, { ...sent, signal }).finally(release)
+      })
     }
     const augmented = isOffered ? { ...params, task: ttlMs === undefined ? {} : { ttl: ttlMs } } : params
     const { result, call } = await tools.start(augmented, sent)

@@ -1,6 +1,7 @@
 import type { KeyedInputRequest, Listening } from '../../era/client.ts'
 import { McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
+import { joinSignals } from '../../util/abort.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
 import { pause } from '../../util/scheduler.ts'
@@ -120,13 +121,15 @@ export class ExtensionTaskDialect implements TaskDialect {
     const pending = new AbortController()
     this.#handled.add(key)
     this.#pending.set(key, pending)
+    const joined = joinSignals([pending.signal, signal])
     try {
-      const response = this.#client.answer(request, AbortSignal.any([pending.signal, signal]))
+      const response = this.#client.answer(request, joined.signal)
       return await unlessAborted(response, pending.signal)
     } catch (error) {
       if (pending.signal.reason === withdrawn) return undefined
       throw error
     } finally {
+      joined.release()
       this.#pending.delete(key)
     }
   }

@@ -1,6 +1,7 @@
 import { ClosedError, ErrorCode, HttpError, McpError, PeerError, TimeoutError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { longestPollMs, pollMs } from '../../protocol/tasks.ts'
+import { joinSignals } from '../../util/abort.ts'
 import { type Backoff, backoffMs } from '../../util/backoff.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'
@@ -115,13 +116,15 @@ export class TaskPoller implements TaskWork, PolledTask {
     this.#failure = undefined
     const run = new AbortController()
     this.#run = run
-    const signal = AbortSignal.any([run.signal, this.#options.closing])
-    // On Node 20, a listener on `AbortSignal.any` that is not removed keeps this object alive as long as the client.
+    const { signal, release } = joinSignals([run.signal, this.#options.closing])
     signal.addEventListener('abort', () => this.#sleep?.abort(), { once: true })
-    this.#poll(signal).then(
-      (result) => this.#settled(result, run),
-      (error) => this.#failed(error, run),
-    )
+    this.#poll(signal)
+      .then(
+        (result) => this.#settled(result, run),
+        (error) => this.#failed(error, run),
+      )
+      // Not before: the end of the run aborts the signal, which ends the subscription.
+      .finally(release)
   }
 
   #stop(reason: string): void {

@@ -28,7 +28,10 @@ export interface Started {
 
 /** Starts a fixture and waits for its line `ready <url>`. It is killed when the test ends. */
 export async function start(name: string, argument: string): Promise<Started> {
-  const child = fork(fixture(name), [argument], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const child = fork(fixture(name), [argument], {
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
   onTestFinished(() => killed(child))
   let errors = ''
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
@@ -160,6 +163,14 @@ export function memoryOf(pid: number): { nowMb: number; peakMb: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const mb = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024
   return { nowMb: Math.round(mb('VmRSS')), peakMb: Math.round(mb('VmHWM')) }
+}
+
+/** Heap that a gateway uses after a garbage collection, in bytes. */
+export async function heapOf({ child }: Started): Promise<number> {
+  const answer = once(child, 'message')
+  child.send('heap')
+  const [bytes] = await answer
+  return bytes as number
 }
 
 /** Sends a signal and waits for the end of a process. */

@@ -18,5 +18,8 @@ const gateway = createGateway(host, {
   ...(store && { bus: store.bus, tasks: tasks({ store: store.tasks }) }),
 })
 const { url } = await serveHttp(gateway, { port, healthPath: '/healthz', shutdownDelayMs: 200, ...shared })
-process.on('message', () => process.send({ ...process.memoryUsage(), cpu: process.cpuUsage() }))
+process.on('message', () => {
+  globalThis.gc()
+  process.send(process.memoryUsage().heapUsed)
+})
 process.stdout.write(`ready ${url}\n`)
