@@ -1,6 +1,8 @@
 import type { CallOptions, ServerFacts } from '../era/client.ts'
 import { CapabilityError, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
+import { LimitedProgress } from '../jsonrpc/limited-progress.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { Progress } from '../jsonrpc/pending.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { ClientRequests } from '../protocol/methods.ts'
 import { paramsChecks } from '../protocol/params.ts'
@@ -12,7 +14,9 @@ import { isObject } from '../util/objects.ts'
 import { scheduler } from '../util/scheduler.ts'
 import type { Connection } from './connection.ts'
 import { driveRoundTrips } from './input/round-trips.ts'
-import { ReceivedProgress } from './received-progress.ts'
+
+/** As many values as a display can follow. A server that sends more is reduced to its newest ones. */
+const progressLimits = { burst: 100, perSecond: 50 }
 
 /** The methods that this client knows the types of. */
 export type ClientMethod = keyof ClientRequests
@@ -61,10 +65,15 @@ export class Requester {
     const problem = raw ? undefined : this.#problemWith(method, params)
     if (problem) return Promise.reject(problem)
     const merged = defaults || raw ? { ...defaults, ...options, raw } : options
-    const progress = merged?.onProgress && !raw ? new ReceivedProgress(merged.onProgress, onError) : undefined
-    const sent = progress ? { ...merged, onProgress: progress.receive } : merged
+    const deliver = raw ? undefined : merged?.onProgress
+    const progress = deliver && new LimitedProgress({ ...progressLimits, deliver, onError })
+    const sent = progress ? { ...merged, onProgress: (value: Progress) => progress.add(value) } : merged
     const answer = connection.call(method, addMeta(params, options), sent)
-    if (progress) answer.then(progress.end, progress.end)
+    if (progress) {
+      // The newest value comes before the response.
+      const flush = () => progress.flush()
+      answer.then(flush, flush)
+    }
     if (onFailure) answer.catch(onFailure)
     return answer
   }

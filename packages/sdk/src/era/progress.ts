@@ -1,48 +1,35 @@
+import { LimitedProgress } from '../jsonrpc/limited-progress.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { Revision } from '../protocol/revision.ts'
-import { clock } from '../util/clock.ts'
-import { scheduler, type Timer } from '../util/scheduler.ts'
-import { TokenBucket } from '../util/token-bucket.ts'
+import { scheduler } from '../util/scheduler.ts'
 import type { Call } from './call.ts'
 import { warnLate } from './warn-late.ts'
 
 /** Allows a handler to report several steps at once. A tight loop is reduced to a rate that a person can follow. */
-const burst = 32
-const perSecond = 20
+const limits = { burst: 32, perSecond: 20 }
 
 /** The part of a call that progress needs. */
 export type ProgressCall = Pick<Call, 'notify' | 'ended' | 'onEnd' | 'signal'>
 
-/**
- * Sends the progress of one request. Values only increase, nothing is sent after the reply, and above the rate limit only the
- * newest value is sent.
- */
+/** Sends the progress of one request. Nothing is sent after the reply. */
 export class ProgressSender {
   readonly #call: ProgressCall
   readonly #revision: Revision
   readonly #token: unknown
-  readonly #bucket = new TokenBucket(burst, perSecond, clock.now())
-  #last = Number.NEGATIVE_INFINITY
-  #pending: Progress | undefined
-  #timer: Timer | undefined
+  readonly #values = new LimitedProgress({ ...limits, deliver: (progress) => this.#notify(progress) })
 
   constructor(call: ProgressCall, revision: Revision, token: unknown) {
     this.#call = call
     this.#revision = revision
     this.#token = token
-    call.onEnd(() => scheduler.clearTimeout(this.#timer))
+    call.onEnd(() => this.#values.stop())
   }
 
   send(progress: Progress): void {
     // JSON has no infinity: it would become null.
-    if (!Number.isFinite(progress.progress)) return
-    if (!(progress.progress > this.#last)) return
+    if (!Number.isFinite(progress.progress) || !this.#values.increases(progress)) return
     if (this.#call.ended) return warnLate('progress', this.#call)
-    this.#last = progress.progress
-    const now = clock.now()
-    if (this.#pending === undefined && this.#bucket.take(now)) return this.#notify(progress)
-    this.#pending = progress
-    this.#timer ??= scheduler.setTimeout(() => this.flush(), this.#bucket.wait(now))
+    this.#values.add(progress)
   }
 
   /**
@@ -55,12 +42,7 @@ export class ProgressSender {
   }
 
   flush(): void {
-    scheduler.clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (this.#pending === undefined) return
-    this.#bucket.take(clock.now())
-    this.#notify(this.#pending)
-    this.#pending = undefined
+    this.#values.flush()
   }
 
   #notify(progress: Progress): void {
