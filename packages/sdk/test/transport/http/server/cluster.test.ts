@@ -2,7 +2,7 @@ import type { RevisionId } from 'tenon'
 import {
   createMcpHandler,
   type HttpOptions,
-  type McpServer,
+  McpServer,
   MemoryBus,
   MemoryEventStore,
   MemorySessionStore,
@@ -14,6 +14,7 @@ import { type Answer, overFetch, overHttp } from '../../../kit/http-client.ts'
 import { Peer, type PeerOptions } from '../../../kit/http-peer.ts'
 import { eachRevision, modern, sessionRevisions } from '../../../kit/revisions.ts'
 import { listenWith } from '../../../kit/serve-http.ts'
+import { movableTimers } from '../../../kit/time.ts'
 import { withProgress, workshop } from '../../../kit/workshop.ts'
 
 const acknowledgement = 'notifications/subscriptions/acknowledged'
@@ -111,6 +112,82 @@ describe('two nodes that share stores and a bus', () => {
       expect(nodes.sessionStore.get(here.sessionId!)?.state).toMatchObject({ granted: ['basic'], logLevel: 'error' })
     })
   }
+
+  it('a session that another node takes over gets no updates that the token of its subscription does not cover [TOOL-043]', async () => {
+    const auth = {
+      verify: () => ({ subject: 'alice', scopes: ['basic'] }),
+      authorizationServers: ['https://login.example.com'],
+      resource: 'http://127.0.0.1/mcp',
+    }
+    await using nodes = await fleet({ auth })
+    await using here = await nodes.first.open('2025-11-25', { headers: { authorization: 'Bearer x' } })
+    nodes.second.server.registerResource('news', 'note://news', { requiredScopes: ['admin'] }, () => 'text')
+    for (const uri of ['note://a', 'note://news']) await (await here.request('resources/subscribe', { uri })).json()
+    await using there = here.at(nodes.second.url)
+    const stream = await there.get()
+    nodes.second.server.sendResourceUpdated('note://news')
+    nodes.second.server.sendResourceUpdated('note://a')
+    expect((await stream.notified('notifications/resources/updated')).params?.uri).toBe('note://a')
+  })
+
+  it('a subscription with fewer scopes counts before it is confirmed, although another node saves the earlier ones', async () => {
+    const auth = {
+      verify: (token: string) => ({ subject: 'alice', scopes: [token] }),
+      authorizationServers: ['https://login.example.com'],
+      resource: 'http://127.0.0.1/mcp',
+    }
+    const guarded = () => {
+      const server = workshop()
+      server.registerResource('guarded', 'note://guarded', { requiredScopes: ['admin'] }, () => 'text')
+      return server
+    }
+    await using nodes = await fleet({ auth }, guarded)
+    const { first, second } = nodes
+    const asked = gate()
+    const confirmed = gate()
+    const added = (uri: string) => {
+      if (uri !== 'note://a') return
+      asked.open()
+      return confirmed.opened
+    }
+    second.server.server.followSubscriptions(() => ({ audience: '', added, removed: () => {} }))
+    await using here = await first.open('2025-11-25', { headers: { authorization: 'Bearer admin' } })
+    await (await here.request('resources/subscribe', { uri: 'note://guarded' })).json()
+    await using there = here.at(second.url, { authorization: 'Bearer basic' })
+    const stream = await there.get()
+    const subscribing = there.request('resources/subscribe', { uri: 'note://a' })
+    await asked.opened
+    await (await here.request('logging/setLevel', { level: 'error' })).json()
+    // After this call the second node has read the session again.
+    await there.textOf('echo')
+    second.server.sendResourceUpdated('note://guarded')
+    second.server.sendPromptListChanged()
+    await stream.notified('notifications/prompts/list_changed')
+    expect(stream.methods).not.toContain('notifications/resources/updated')
+    confirmed.open()
+    expect((await (await subscribing).response()).result).toEqual({})
+  })
+
+  it('a session that another node takes over has the capabilities that initialize declared, and no others', async () => {
+    const shared = { sessionStore: new MemorySessionStore(), bus: new MemoryBus() }
+    const small = new McpServer({ name: 'workshop', version: '1.0.0' })
+    small.registerTool('echo', {}, () => 'echo')
+    const first = await node(small, shared)
+    const second = await node(workshop(), shared)
+    try {
+      await using here = await first.open('2025-11-25')
+      await using there = here.at(second.url)
+      const subscribed = await there.request('resources/subscribe', { uri: 'note://a' })
+      expect((await subscribed.response()).error).toMatchObject({ code: -32_601 })
+      await using own = await second.open('2025-11-25')
+      expect(await (await own.request('resources/subscribe', { uri: 'note://a' })).response()).toMatchObject({
+        result: {},
+      })
+    } finally {
+      await first.close()
+      await second.close()
+    }
+  })
 
   eachRevision(sessionRevisions, 'the state of a session is known on both', async (revision) => {
     await using nodes = await fleet()
@@ -226,6 +303,52 @@ describe('two nodes that share stores and a bus', () => {
     },
     it,
   )
+
+  it('DELETE on one node closes the streams of the other without a bus, as soon as it is asked [SESS-008]', async () => {
+    await using nodes = await fleet({ bus: undefined })
+    await using here = await nodes.first.open('2025-11-25')
+    const stream = await here.get()
+    await using there = here.at(nodes.second.url)
+    await there.delete()
+    expect((await here.call('echo')).status).toBe(404)
+    expect(await stream.ended).toBe('ended')
+    expect(nodes.first.handler.metrics.sessions.open).toBe(0)
+  })
+
+  it('DELETE removes the events of the session from the shared store', async () => {
+    await using nodes = await fleet()
+    await using kept = await nodes.first.open('2025-11-25')
+    await (await kept.call('steps', {}, withProgress)).ended
+    const before = nodes.eventStore.usage
+    await using here = await nodes.first.open('2025-11-25')
+    await (await here.call('steps', {}, withProgress)).ended
+    expect(nodes.eventStore.usage.events).toBeGreaterThan(before.events)
+    await using there = here.at(nodes.second.url)
+    expect((await there.delete()).status).toBe(200)
+    expect(nodes.eventStore.usage).toEqual(before)
+  })
+
+  it('a session that reaches sessionMaxMs leaves no events in the shared store', async () => {
+    using time = movableTimers()
+    await using nodes = await fleet({ sessionMaxMs: 60_000 })
+    await using here = await nodes.first.open('2025-11-25')
+    await (await here.call('steps', {}, withProgress)).ended
+    expect(nodes.eventStore.usage.events).toBeGreaterThan(0)
+    await time.advance(90_000)
+    expect(nodes.first.handler.metrics.sessions.open).toBe(0)
+    expect([nodes.eventStore.usage.events, nodes.sessionStore.size]).toEqual([0, 0])
+  })
+
+  it('a session of another node counts towards maxSessionsPerPrincipal when it is taken over', async () => {
+    await using nodes = await fleet({ ...byUser, maxSessionsPerPrincipal: 1 })
+    const alice = { headers: { 'x-user': 'alice' } }
+    await using here = await nodes.first.open('2025-11-25', alice)
+    await using own = await nodes.second.open('2025-11-25', alice)
+    await using there = here.at(nodes.second.url)
+    expect((await there.call('echo')).status).toBe(429)
+    await own.delete()
+    expect(await there.textOf('session')).toBe(here.sessionId)
+  })
 
   eachRevision(sessionRevisions, 'another principal is rejected on both [SESS-012, SESS-014]', async (revision) => {
     await using nodes = await fleet(byUser)

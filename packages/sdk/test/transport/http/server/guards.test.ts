@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { revisionIds } from 'tenon'
 import { createMcpHandler, type HttpOptions } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../../kit/eventually.ts'
 import { overFetch, overHttp, type SendHttp } from '../../../kit/http-client.ts'
 import { Peer } from '../../../kit/http-peer.ts'
 import { eachRevision, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
@@ -402,6 +403,19 @@ describe('limits', () => {
     expect(await first.textOf('session')).toBe(first.sessionId)
   })
 
+  it('on sessions of one principal or address: an ended session makes room for another', async () => {
+    await using http = await serve(workshop(), { maxSessionsPerPrincipal: 1, maxSessionsPerAddress: 1, ...byUser })
+    const callers: Record<string, string>[] = [{ 'x-user': 'alice' }, {}]
+    for (const headers of callers) {
+      for (let round = 0; round < 3; round++) {
+        await using peer = await Peer.open(http.url, '2025-11-25', { headers })
+        await using other = new Peer(http.url, '2025-11-25', { headers })
+        expect((await other.request('initialize', other.greeting())).status).toBe(429)
+        expect((await peer.delete()).status).toBe(200)
+      }
+    }
+  })
+
   for (const [name, options] of [
     ['in total', { maxStreams: 1 }],
     ['of one session', { maxStreamsPerSession: 1 }],
@@ -423,6 +437,34 @@ describe('limits', () => {
         expect((await answer.response()).result?.content?.[0]?.text).toBe('three steps')
       },
     )
+  }
+
+  for (const [name, options] of [
+    ['in total', { maxStreams: 1 }],
+    ['of one session', { maxStreamsPerSession: 1 }],
+    ['of one principal', { maxStreamsPerPrincipal: 1, principal: () => 'alice' }],
+    ['of one address', { maxStreamsPerAddress: 1 }],
+  ] as const) {
+    it(`on streams ${name}: a resumed stream counts, and is a 429 if there is no room`, async () => {
+      const server = workshop()
+      await using http = await serve(server, options)
+      await using peer = await Peer.open(http.url, '2025-11-25')
+      const stream = await peer.get()
+      server.sendLoggingMessage({ level: 'error', data: 1 })
+      await stream.notified('notifications/message')
+      stream.close()
+      await eventually(() => http.metrics.streams === 0)
+      const resumed = await peer.resume(stream.ids.at(-1)!)
+      expect([resumed.status, http.metrics.streams]).toEqual([200, 1])
+      expect((await peer.get()).status).toBe(429)
+      resumed.close()
+      await eventually(() => http.metrics.streams === 0)
+      const listening = await peer.get()
+      expect(listening.status).toBe(200)
+      const refused = await peer.resume(stream.ids.at(-1)!)
+      expect([refused.status, Number(refused.headers['retry-after']) > 0]).toEqual([429, true])
+      expect(http.metrics.streams).toBe(1)
+    })
   }
 
   it(`${modern}: a listen request beyond the limit is a 429, and calls are answered as JSON`, async () => {

@@ -1,3 +1,4 @@
+import { type EventStore, MemoryEventStore } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../../kit/eventually.ts'
 import { gate } from '../../../kit/gate.ts'
@@ -75,6 +76,35 @@ describe('resuming', () => {
     server.sendLoggingMessage({ level: 'error', data: 4 })
     await resumed.notified('notifications/message', 3)
     expect(resumed.messages.map(({ params }) => params?.data)).toEqual([2, 3, 4])
+  })
+
+  it('sends an event once that is stored while the stored ones are replayed [SSE-016]', async () => {
+    const server = workshop()
+    const memory = new MemoryEventStore()
+    let isReplaying = false
+    const eventStore: EventStore = {
+      storeEvent: (streamId, message) => memory.storeEvent(streamId, message),
+      replayEventsAfter: (id, to) => {
+        // The stream is connected again, so this event is both stored and waiting to be sent.
+        if (isReplaying) server.sendLoggingMessage({ level: 'error', data: 'during the replay' })
+        isReplaying = true
+        return memory.replayEventsAfter(id, to)
+      },
+    }
+    await using http = await serve(server, { eventStore })
+    await using peer = await Peer.open(http.url, '2025-11-25')
+    const stream = await peer.get()
+    for (const data of ['first', 'second']) server.sendLoggingMessage({ level: 'error', data })
+    await stream.notified('notifications/message', 2)
+    stream.close()
+    await eventually(() => http.metrics.streams === 0)
+    const resumed = await peer.resume(stream.ids.at(-2)!)
+    await resumed.notified('notifications/message', 2)
+    server.sendLoggingMessage({ level: 'error', data: 'after the replay' })
+    await resumed.until(() => resumed.messages.find(({ params }) => params?.data === 'after the replay'))
+    const data = resumed.messages.map(({ params }) => params?.data)
+    expect(data).toEqual(['second', 'during the replay', 'after the replay'])
+    expect(new Set(resumed.ids).size).toBe(resumed.ids.length)
   })
 
   eachRevision(sessionRevisions, 'replays no events of another stream of the session [SSE-017]', async (revision) => {

@@ -1,10 +1,11 @@
+import { MemoryEventStore } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../../../kit/eventually.ts'
 import { gate } from '../../../kit/gate.ts'
 import { Peer } from '../../../kit/http-peer.ts'
 import { rawPost } from '../../../kit/raw-http.ts'
 import { eachRevision, handshakeRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
 import { serve } from '../../../kit/serve-http.ts'
+import { movableTimers } from '../../../kit/time.ts'
 import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 /** Takes the principal from a header, as behind an authenticating proxy. */
@@ -161,10 +162,12 @@ describe('ending a session', () => {
     sessionRevisions,
     'an idle session expires, and later requests are a 404 [SESS-007, SESS-008]',
     async (revision) => {
+      using time = movableTimers()
       const closed = gate<string>()
       const onSession = (event: 'opened' | 'closed', id: string) => event === 'closed' && closed.open(id)
-      await using http = await serve(workshop(), { sessionIdleMs: 150, onSession })
+      await using http = await serve(workshop(), { sessionIdleMs: 60_000, onSession })
       await using peer = await Peer.open(http.url, revision)
+      await time.advance(90_000)
       expect(await closed.opened).toBe(peer.sessionId)
       expect((await peer.call('echo')).status).toBe(404)
       expect(http.metrics.sessions).toMatchObject({ open: 0, opened: 1, expired: 1 })
@@ -172,16 +175,17 @@ describe('ending a session', () => {
   )
 
   eachRevision(sessionRevisions, 'a session with an open stream or pending call does not expire', async (revision) => {
+    using time = movableTimers()
     const server = workshop()
     const slow = registerSlow(server)
-    await using http = await serve(server, { sessionIdleMs: 250 })
+    await using http = await serve(server, { sessionIdleMs: 60_000 })
     await using listener = await Peer.open(http.url, revision)
     await listener.get()
     await using caller = await Peer.open(http.url, revision)
     const call = caller.call('slow')
     await slow.began
     await using idle = await Peer.open(http.url, revision)
-    await eventually(() => http.metrics.sessions.expired > 0)
+    await time.advance(90_000)
     expect((await idle.call('echo')).status).toBe(404)
     expect(http.metrics.sessions.open).toBe(2)
     slow.finish('done')
@@ -203,6 +207,30 @@ describe('ending a session', () => {
     slow.finish('too late')
     expect(call.messages.every(({ method }) => method !== undefined)).toBe(true)
     expect(http.metrics).toMatchObject({ streams: 0, sessions: { open: 0 } })
+  })
+
+  it('an expired session leaves no events in the store', async () => {
+    using time = movableTimers()
+    const eventStore = new MemoryEventStore()
+    await using http = await serve(workshop(), { sessionIdleMs: 60_000, eventStore })
+    await using peer = await Peer.open(http.url, '2025-11-25')
+    await (await peer.call('steps', {}, withProgress)).ended
+    expect(eventStore.usage.events).toBeGreaterThan(0)
+    await time.advance(90_000)
+    expect([http.metrics.sessions.open, eventStore.usage.events]).toEqual([0, 0])
+  })
+
+  it('DELETE removes its events from the store, and no others', async () => {
+    const eventStore = new MemoryEventStore()
+    await using http = await serve(workshop(), { eventStore })
+    await using staying = await Peer.open(http.url, '2025-11-25')
+    await (await staying.call('steps', {}, withProgress)).ended
+    const before = eventStore.usage
+    await using leaving = await Peer.open(http.url, '2025-11-25')
+    await (await leaving.call('steps', {}, withProgress)).ended
+    expect(eventStore.usage.events).toBeGreaterThan(before.events)
+    await leaving.delete()
+    expect(eventStore.usage).toEqual(before)
   })
 
   eachRevision(sessionRevisions, 'DELETE is a 405 without sessions [SESS-011, HTTP-030]', async (revision) => {

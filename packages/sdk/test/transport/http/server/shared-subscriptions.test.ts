@@ -9,7 +9,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../../kit/eventually.ts'
 import { type Gate, gate } from '../../../kit/gate.ts'
-import type { Answer } from '../../../kit/http-client.ts'
+import { type Answer, overFetch } from '../../../kit/http-client.ts'
 import { Peer } from '../../../kit/http-peer.ts'
 import { listenWith } from '../../../kit/serve-http.ts'
 import { workshop } from '../../../kit/workshop.ts'
@@ -309,6 +309,55 @@ describe('a session that ends while another process takes it over', () => {
     read.arrives.open()
     expect((await calling).status).toBe(404)
     expect(second.handler.metrics.sessions.open).toBe(0)
+  })
+})
+
+describe('a message that changes a session', () => {
+  it('is answered only after the session is saved, because the next request may go to another process', async () => {
+    await using nodes = await open()
+    const { first, second, here } = nodes
+    await using peer = here.at(overFetch(first.handler))
+    const messages = [
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 'subscribe', method: 'resources/subscribe', params: { uri: 'note://a' } },
+      { jsonrpc: '2.0', id: 'level', method: 'logging/setLevel', params: { level: 'error' } },
+    ] as const
+    for (const message of messages) {
+      const saving = first.store.delayNext('replace')
+      let isAnswered = false
+      const answering = peer.post(message).then((answer) => {
+        isAnswered = true
+        return answer
+      })
+      await saving.executed.opened
+      // An answer that does not wait for the store arrives before this one.
+      await peer.textOf('echo')
+      expect(isAnswered, message.method).toBe(false)
+      saving.arrives.open()
+      expect((await answering).status).toBe('id' in message ? 200 : 202)
+    }
+    await using there = here.at(overFetch(second.handler))
+    expect(await there.textOf('session')).toBe(here.sessionId)
+  })
+
+  it('that opens it is answered only after the session is saved', async () => {
+    await using nodes = await open()
+    const { first, second } = nodes
+    await using peer = new Peer(overFetch(first.handler), '2025-11-25')
+    const read = first.store.delayNext('get')
+    let isAnswered = false
+    const answering = peer.request('initialize', peer.greeting()).then((answer) => {
+      isAnswered = true
+      return answer
+    })
+    await read.executed.opened
+    await using other = nodes.here.at(overFetch(first.handler))
+    await other.textOf('echo')
+    expect(isAnswered).toBe(false)
+    read.arrives.open()
+    peer.sessionId = (await answering).headers['mcp-session-id']
+    await using there = peer.at(overFetch(second.handler))
+    expect((await there.notify('notifications/initialized')).status).toBe(202)
   })
 })
 

@@ -187,6 +187,35 @@ describe(`disconnecting on ${modern}`, () => {
 })
 
 describe('the GET stream', () => {
+  it('starts with the latest 100 messages that had no stream to go to', async () => {
+    const server = workshop()
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, '2025-11-25')
+    for (let nth = 1; nth <= 120; nth++) server.sendLoggingMessage({ level: 'error', data: nth })
+    const stream = await peer.get()
+    await stream.notified('notifications/message', 100)
+    server.sendLoggingMessage({ level: 'error', data: 'end' })
+    await stream.until(() => stream.messages.find(({ params }) => params?.data === 'end'))
+    const data = stream.messages.map(({ params }) => params?.data)
+    expect(data).toEqual([...Array.from({ length: 100 }, (_, index) => 21 + index), 'end'])
+  })
+
+  it('gets the latest 100 messages of the time before notifications/initialized after it', async () => {
+    const server = workshop()
+    await using http = await serve(server)
+    await using peer = new Peer(http.url, '2025-11-25')
+    const opening = await peer.request('initialize', peer.greeting())
+    peer.sessionId = opening.headers['mcp-session-id']
+    await opening.ended
+    const stream = await peer.get()
+    for (let nth = 1; nth <= 120; nth++) server.sendLoggingMessage({ level: 'error', data: nth })
+    await peer.notify('notifications/initialized')
+    server.sendLoggingMessage({ level: 'error', data: 'end' })
+    await stream.until(() => stream.messages.find(({ params }) => params?.data === 'end'))
+    const data = stream.messages.map(({ params }) => params?.data)
+    expect(data).toEqual([...Array.from({ length: 100 }, (_, index) => 21 + index), 'end'])
+  })
+
   eachRevision(sessionRevisions, 'carries messages without a request [HTTP-031, HTTP-032]', async (revision) => {
     const server = workshop()
     await using http = await serve(server)
