@@ -54,6 +54,73 @@ const ofSubscription = (caller: ScriptedClient, id: unknown) =>
     ({ params, result }) => (params?._meta ?? result?._meta)?.[metaKeys.subscriptionId] === id,
   )
 
+describe.each(['2025-11-25', modern] as const)('resource subscriptions of a client (%s)', (revision) => {
+  /** Opens a client that is subscribed to `note://a` and `note://b`. */
+  async function subscribed(server: McpServer, subject: string) {
+    const client = await ScriptedClient.connect(server, { revision, auth: { subject, scopes: [] } })
+    await client.open()
+    const uris = ['note://a', 'note://b']
+    if (revision === modern) await listen(client, 'listen', { resourceSubscriptions: uris })
+    else for (const uri of uris) await client.request('resources/subscribe', { uri })
+    return client
+  }
+
+  /** Records who subscribes and unsubscribes. The audience of a client is the name of its user. */
+  function follow({ server }: McpServer): string[] {
+    const events: string[] = []
+    server.followSubscriptions(({ link }) => {
+      return {
+        audience: link.transport.auth?.subject ?? '',
+        added: (uri) => void events.push(`+${uri}`),
+        removed: (uri) => void events.push(`-${uri}`),
+      }
+    })
+    return events
+  }
+
+  const updates = (client: ScriptedClient) =>
+    said(client.transcript, 'server')
+      .filter(({ method }) => method === 'notifications/resources/updated')
+      .map(({ params }) => params?.uri)
+
+  it('end with the connection, and whoever follows them is told', async () => {
+    const server = changing()
+    const events = follow(server)
+    const client = await subscribed(server, 'ann')
+    expect(events).toEqual(['+note://a', '+note://b'])
+    await client.close()
+    await expect.poll(() => events.slice(2)).toEqual(['-note://a', '-note://b'])
+    server.sendResourceUpdated('note://a')
+    expect(updates(client)).toEqual([])
+  })
+
+  it('end when the client ends them, and whoever follows them is told', async () => {
+    const server = changing()
+    const events = follow(server)
+    await using client = await subscribed(server, 'ann')
+    if (revision === modern) client.notify('notifications/cancelled', { requestId: 'listen' })
+    else for (const uri of ['note://a', 'note://b']) await client.request('resources/unsubscribe', { uri })
+    await client.request('tools/list')
+    expect(events.slice(2)).toEqual(['-note://a', '-note://b'])
+  })
+
+  it('get an update only if the client belongs to its audience', async () => {
+    const server = changing()
+    await using earlier = await subscribed(server, 'ann')
+    follow(server)
+    await using ann = await subscribed(server, 'ann')
+    await using bob = await subscribed(server, 'bob')
+    server.server.changes.emit({ updated: 'note://a', audience: new Set(['ann']) })
+    server.server.changes.emit({ updated: 'note://x', partOf: 'note://b', audience: new Set(['bob']) })
+    server.server.changes.emit({ updated: 'note://b', audience: new Set() })
+    server.server.changes.emit({ updated: 'note://b' })
+    for (const client of [earlier, ann, bob]) await client.request('tools/list')
+    expect(updates(earlier)).toEqual(['note://b'])
+    expect(updates(ann)).toEqual(['note://a', 'note://b'])
+    expect(updates(bob)).toEqual(['note://x', 'note://b'])
+  })
+})
+
 describe('subscriptions/listen at a server', () => {
   const kinds = [
     ['toolsListChanged', true, 'notifications/tools/list_changed'],

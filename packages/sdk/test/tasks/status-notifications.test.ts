@@ -1,7 +1,8 @@
 import type { McpServer } from 'tenon/server'
+import { MemoryTaskStore, type TaskStore } from 'tenon/tasks'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { gate } from '../kit/gate.ts'
+import { type Gate, gate } from '../kit/gate.ts'
 import type { Message } from '../kit/message.ts'
 
 import type { Body, TaskPeer } from './peer.ts'
@@ -168,6 +169,38 @@ describe('a client of 2026-07-28', () => {
     { revisions: [modern], channels: ['memory', 'http'] },
   )
 
+  it('that listens never receives an earlier state after a later one', async () => {
+    const store = new SlowTaskStore()
+    const steps = [gate(), gate(), gate()]
+    await using world = new World(modern, 'memory', 'memory')
+    const define = (server: McpServer) => {
+      server.registerTool('say', always, async (_, ctx) => {
+        for (const [index, { opened }] of steps.entries()) {
+          await opened
+          ctx.task?.status(`step ${index + 1}`)
+        }
+        return 'said'
+      })
+    }
+    const peer = await world.peer(await world.serve(define, { store }))
+    const id = await peer.start('say')
+    await listen(peer, [id])
+    const told = () => peer.heard('notifications/tasks').map(({ params }) => params?.statusMessage)
+    const until = (message: string) => peer.channel.until(() => told().includes(message) || undefined)
+    steps[0]!.open()
+    await until('step 1')
+    const late = store.holdReads()
+    steps[1]!.open()
+    await late.began.opened
+    late.stop()
+    steps[2]!.open()
+    await peer.channel.until((heard) => heard.find(({ params }) => params?.status === 'completed'))
+    late.arrives.open()
+    // After this request the late read has been handled.
+    await peer.state(id)
+    expect(told()).not.toContain('step 2')
+  })
+
   it('can subscribe to its own tasks only, and the acknowledgement names them [XTASK-035] [XTASK-039]', async () => {
     await using world = new World(modern, 'memory', 'http')
     const server = await world.serve(talkative().define)
@@ -211,6 +244,40 @@ describe('a client of 2026-07-28', () => {
     expect(peer.heard('notifications/tasks')).toEqual([])
   })
 })
+
+/** A store whose reads after a change can arrive late, as they do over a network. */
+class SlowTaskStore extends MemoryTaskStore {
+  #held: Gate | undefined
+  #began: Gate | undefined
+  #isChange = false
+
+  /** Delays the reads that a change causes, until `stop`. */
+  holdReads() {
+    const stop = () => {
+      this.#held = undefined
+    }
+    const held = { began: gate(), arrives: gate(), stop }
+    this.#held = held.arrives
+    this.#began = held.began
+    return held
+  }
+
+  override watch(listener: Parameters<TaskStore['watch']>[0]): ReturnType<TaskStore['watch']> {
+    return super.watch((id, text) => {
+      this.#isChange = true
+      listener(id, text)
+      this.#isChange = false
+    })
+  }
+
+  override async get(id: string) {
+    const held = this.#isChange ? this.#held : undefined
+    const entry = await super.get(id)
+    if (held) this.#began?.open()
+    await held?.opened
+    return entry
+  }
+}
 
 /** Subscribes and waits for the acknowledgement. */
 function listen(peer: TaskPeer, taskIds: string[] | undefined): Promise<Message> {
