@@ -99,9 +99,24 @@ describe('a call that requires a URL elicitation first', () => {
       for (const action of ['decline', 'cancel'] as const) {
         const { seen, handlers } = visiting(action)
         await using pair = await wire.connect(server, { handlers })
-        await errorOf(pair.client.callTool('enter'))
+        const error = await errorOf<PeerError>(pair.client.callTool('enter'))
+        expect([error.rpcCode, error.message]).toEqual([-32_603, expect.stringContaining('declined to visit the URL')])
         expect(seen).toHaveLength(2)
       }
+    },
+    { revisions: [modern] },
+  )
+
+  everyAsking(
+    'is not repeated when the user declines one of the URLs, on 2026-07-28 [ELIC-021]',
+    async (wire) => {
+      const { server } = needsPage()
+      const elicitUrl: ClientHandlers['elicitUrl'] = ({ url }) => ({
+        action: url.pathname === '/terms' ? 'decline' : 'accept',
+      })
+      await using pair = await wire.connect(server, { handlers: { elicitUrl } })
+      const error = await errorOf<PeerError>(pair.client.callTool('enter'))
+      expect(error.message).toContain('declined to visit the URL')
     },
     { revisions: [modern] },
   )
