@@ -190,6 +190,44 @@ describe('credentials per authorization server', () => {
     }
   })
 
+  it('sends a refresh token to no other issuer, even if the client is registered there too [AUTH-042, AUTH-097]', async () => {
+    await using first = await startAuthorizationServer({ refreshTokens: 'always' })
+    await using second = await startAuthorizationServer({ refreshTokens: 'always' })
+    await using elsewhere = await Gate.start({ authorizationServers: [second.issuer] })
+    await using gate = await Gate.start({ authorizationServers: [first.issuer] })
+    const store = new MemoryTokenStore()
+    for (const server of [elsewhere, gate]) await (await join(server, new User().auth({ store }))).close()
+    const old = gate.calls.at(-1)!.headers.authorization
+    gate.authorizationServers = [second.issuer]
+    gate.judge = (token) => (token === undefined || `Bearer ${token}` === old ? gate.refusal : undefined)
+    const user = new User()
+    await using client = await join(gate, user.auth({ store }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+    expect(user.pages.map(({ origin }) => origin)).toEqual([second.issuer])
+    expect(grants(second, 'refresh_token')).toEqual([])
+    expect(at(second, 'register')).toHaveLength(1)
+  })
+
+  it('requests the scopes of earlier tokens again from the same issuer only', async () => {
+    await using first = await startAuthorizationServer({ refreshTokens: 'never' })
+    await using second = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [first.issuer] })
+    const store = new MemoryTokenStore()
+    const user = new User()
+    const challenge = gate.challenge as string
+    const login = async (scope: string) => {
+      const old = gate.calls.at(-1)?.headers.authorization
+      gate.challenge = `${challenge}, scope="${scope}"`
+      gate.judge = (token) => (token === undefined || `Bearer ${token}` === old ? gate.refusal : undefined)
+      await (await join(gate, user.auth({ store }))).close()
+    }
+    await login('mail')
+    await login('files')
+    gate.authorizationServers = [second.issuer]
+    await login('notes')
+    expect(user.scopes.map((scopes) => scopes?.split(' ').sort().join())).toEqual(['mail', 'files,mail', 'notes'])
+  })
+
   it('refuses to send given credentials to another issuer [AUTH-060, AUTH-061, AUTH-062]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
