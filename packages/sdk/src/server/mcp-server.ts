@@ -12,12 +12,12 @@ import { Completions } from './features/completion.ts'
 import type { FeatureServer, Mount } from './features/feature.ts'
 import { Pages } from './features/pages.ts'
 import { type PromptConfig, type PromptHandler, Prompts, type RegisteredPrompt } from './features/prompts.ts'
-import {
-  type ReaderFor,
-  type ReadResource,
-  type ReadTemplate,
-  type RegisteredFor,
-  type ResourceConfig,
+import type {
+  ReaderFor,
+  ReadResource,
+  ReadTemplate,
+  RegisteredFor,
+  ResourceConfig,
   ResourceTemplate,
 } from './features/resource-entry.ts'
 import { Resources } from './features/resources.ts'
@@ -168,10 +168,11 @@ export class McpServer {
     read: ReaderFor<Where>,
   ): RegisteredFor<Where> {
     const { resources } = this.features
+    // Without `instanceof`, so that bundles of servers without templates do not include them.
     const registered =
-      where instanceof ResourceTemplate
-        ? resources.registerTemplate(name, where, config, read as ReadTemplate)
-        : resources.register(name, where, config, read as ReadResource)
+      (where as Partial<ResourceTemplate> | undefined)?.uriTemplate === undefined
+        ? resources.register(name, where as string, config, read as ReadResource)
+        : resources.registerTemplate(name, where as ResourceTemplate, config, read as ReadTemplate)
     return registered as RegisteredFor<Where>
   }
 
