@@ -74,6 +74,7 @@ export class ServerEngine implements Engine {
       // SDK 1.x has no rules per revision.
       results: 'as-is',
       limits: noLimits,
+      sanitize: false,
       listChangedDelayMs: 0,
       // Programs create a server for each request, and any of them may get the answers.
       stateKey: processStateKey,

@@ -151,7 +151,7 @@ export {
 } from '../server/input-required.ts'
 export type { Log, LogFilter, LogMethod } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
-export type { QuestionOptions, ServerOptions } from '../server/options.ts'
+export type { QuestionOptions, Sanitize, SanitizeOptions, ServerOptions } from '../server/options.ts'
 export {
   type FallbackNotificationHandler,
   type NotificationHandler,
@@ -193,4 +193,5 @@ export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEServerTransport, type SSEServerTransportOptions } from '../transport/sse/server.ts'
 export { type Source, type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
 export type { Sink } from '../transport/stdio/writer.ts'
+export { sanitizeText } from '../util/sanitize.ts'
 export type { Secret } from '../util/sealer.ts'

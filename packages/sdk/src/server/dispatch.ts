@@ -24,6 +24,7 @@ import { isObject } from '../util/objects.ts'
 import { type CallLimit, toLimitedReply } from './call-limits.ts'
 import { Context } from './context.ts'
 import type { LogFilter } from './log.ts'
+import type { Sanitize } from './options.ts'
 
 /** Serves one method. */
 export type RequestHandler = (params: Params, ctx: Context) => Outcome
@@ -90,6 +91,8 @@ export class Dispatch {
   fallback: MethodEntry | undefined
   /** Converts what handlers throw. */
   mapError: ((error: unknown) => unknown) | undefined
+  /** Cleans the messages of errors. */
+  sanitize: Sanitize | undefined
   /** Whether a request that describes its sender belongs to the handshake era all the same. */
   handshakeOnly: (() => boolean) | undefined
 
@@ -257,7 +260,7 @@ export class Dispatch {
     const error = this.mapError ? this.mapError(thrown) : thrown
     if (error instanceof Unsendable) return exchange.fail(this.unsendable(exchange.request, error.result, error.cause))
     if (error instanceof ProtocolError) {
-      return exchange.fail(this.#eraOf(exchange).toError(error, exchange))
+      return exchange.fail(this.#sanitized(this.#eraOf(exchange).toError(error, exchange)))
     }
     exchange.fail(this.errorOf(error))
   }
@@ -272,9 +275,14 @@ export class Dispatch {
     return { code: ErrorCode.InternalError, message }
   }
 
+  /** Only the message: data is for programs, and may contain the URL of an elicitation. */
+  #sanitized(body: RpcErrorBody): RpcErrorBody {
+    return this.sanitize ? { ...body, message: this.sanitize(body.message) } : body
+  }
+
   /** Returns the JSON-RPC error for an error that a handler threw. */
   errorOf(error: unknown): RpcErrorBody {
-    if (error instanceof ProtocolError) return error.toBody()
+    if (error instanceof ProtocolError) return this.#sanitized(error.toBody())
     // The client may know which of its capabilities is missing.
     if (error instanceof CapabilityError) {
       return { code: ErrorCode.InternalError, message: error.message }

@@ -81,6 +81,8 @@ export class McpServer {
       mounts: this.#mounts,
       maskErrors: options.maskErrors ?? false,
       hideUnauthorized: options.hideUnauthorized ?? false,
+      sanitize: this.server.sanitize,
+      sanitizesResults: !!options.sanitize && options.sanitize.results === true,
       hasTasks: options.tasks !== undefined,
       compileJsonSchema: options.compileJsonSchema,
       changed: (list) => this.server.listChanged(list),

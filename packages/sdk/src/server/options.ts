@@ -7,6 +7,7 @@ import { type CacheHints, cacheHintsProblem } from '../protocol/caching.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { MemoryClaims, type StateClaims, StoredClaims, type UsedStates } from '../replay/used-states.ts'
+import { sanitizeText, sanitizeValue } from '../util/sanitize.ts'
 import type { Secret } from '../util/sealer.ts'
 import type { ServerLimits } from './call-limits.ts'
 import type { Context } from './context.ts'
@@ -33,6 +34,11 @@ export interface ServerOptions {
    * without sensitive data, or undefined to drop it.
    */
   filterLog?: LogFilter | undefined
+  /**
+   * Removes secrets, control characters and invisible characters from text that is sent to clients. Default: from the messages of
+   * errors and from log messages. `{ results: true }` adds the results of tools; `false` turns it off.
+   */
+  sanitize?: SanitizeOptions | false | undefined
   /** How long to collect changes of a list before clients are notified. Default 10. */
   listChangedDelayMs?: number | undefined
   /** How long clients of 2026-07-28 may cache lists, and whether they may share them. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
@@ -79,6 +85,17 @@ export interface ServerOptions {
   mapError?: ((error: unknown) => unknown) | undefined
   /** Called with requests that were cancelled and the reason, for your log. */
   onCancelled?: ((cancellation: Cancellation) => void) | undefined
+}
+
+/** Returns the text to send. */
+export type Sanitize = (text: string) => string
+
+/** What is removed from text that is sent to clients. */
+export interface SanitizeOptions {
+  /** Also sanitize the results of tools. Default false, because a tool that reads files must return them unchanged. */
+  results?: boolean | undefined
+  /** Replaces the built-in rules. Text for which it throws is not sent. Default: `sanitizeText`. */
+  text?: Sanitize | undefined
 }
 
 /** Limits on questions that handlers ask clients: elicitation, sampling and roots. */
@@ -150,4 +167,32 @@ function checkCacheHints({ ttlMs = 0, cacheScope = 'private' }: CacheHints): Req
   const problem = cacheHintsProblem({ ttlMs, cacheScope })
   if (problem !== undefined) throw new TypeError(`cache: ${problem}`)
   return { ttlMs, cacheScope }
+}
+
+/** Returns the function that sanitizes text for clients; undefined if it is turned off. */
+export function toSanitizer(
+  { sanitize = {} }: ServerOptions,
+  reportError: (error: unknown) => void,
+): Sanitize | undefined {
+  if (sanitize === false) return undefined
+  const { text: clean } = sanitize
+  if (clean === undefined) return sanitizeText
+  if (typeof clean !== 'function') throw new TypeError('sanitize.text must be a function: (text) => text')
+  return (text) => {
+    try {
+      return String(clean(text))
+    } catch (error) {
+      reportError(error)
+      return '[redacted]'
+    }
+  }
+}
+
+/** Returns the filter of log messages: that of the author first, because it may look for what sanitizing removes. */
+export function toLogFilter({ filterLog }: ServerOptions, clean: Sanitize | undefined): LogFilter | undefined {
+  if (!clean) return filterLog
+  return (message, ctx) => {
+    const allowed = filterLog ? filterLog(message, ctx) : message
+    return allowed && { ...allowed, data: sanitizeValue(allowed.data, clean) }
+  }
 }

@@ -28,8 +28,16 @@ import { createCallLimits } from './call-limits.ts'
 import { ClientPings } from './client-pings.ts'
 import { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
-import { createLogBucket, takeLog } from './log.ts'
-import { checkCacheByMethod, type ServerOptions, toQuestionLimits, toStateKeys } from './options.ts'
+import { createLogBucket, type LogFilter, takeLog } from './log.ts'
+import {
+  checkCacheByMethod,
+  type Sanitize,
+  type ServerOptions,
+  toLogFilter,
+  toQuestionLimits,
+  toSanitizer,
+  toStateKeys,
+} from './options.ts'
 import { ServerTasks } from './server-tasks.ts'
 import type { TaskRuntime, TaskServer } from './task-runtime.ts'
 
@@ -42,12 +50,15 @@ type ResultOf<M extends string> = M extends keyof ClientRequests ? ClientRequest
  */
 export class Server {
   readonly info: Implementation
+  /** @internal Cleans text for clients. */
+  readonly sanitize: Sanitize | undefined
   readonly #options: ServerOptions
   readonly #definition: Definition
   readonly #handshake: HandshakeServer
   readonly #dispatch: Dispatch
   readonly #receiver: Receiver
   readonly #links = new DenseSet<Link>()
+  readonly #filterLog: LogFilter | undefined
   #onClosed: ((link: Link) => void) | undefined
   readonly #notificationHandlers = new Map<string, NotificationHandler>()
   #fallbackNotificationHandler: FallbackNotificationHandler | undefined
@@ -73,6 +84,7 @@ export class Server {
     checkExtensions(options.capabilities?.extensions)
     this.info = info
     this.#options = options
+    this.sanitize = toSanitizer(options, (error) => this.reportError(error))
     this.#callLimits = createCallLimits(options.limits)
     this.#pings = options.ping && new ClientPings(options.ping, (error) => this.reportError(error))
     this.#definition = {
@@ -98,14 +110,17 @@ export class Server {
     this.#handshake = new HandshakeServer(this.#definition)
     const stateless = new StatelessServer(this.#definition)
     const eras = { handshake: this.#handshake, stateless }
-    const { acceptSubscriptions, filterLog } = options
+    const { acceptSubscriptions } = options
+    const filterLog = toLogFilter(options, this.sanitize)
+    this.#filterLog = filterLog
     this.#definition.acceptUris =
       acceptSubscriptions &&
       ((uris, exchange, caller) =>
         acceptSubscriptions(uris, new Context(exchange, caller, stateless.converse(exchange, caller), filterLog)))
     const each: ServerEra[] = Object.values(eras)
     this.#dispatch = new Dispatch(eras, (error) => this.reportError(error))
-    this.#dispatch.filterLog = options.filterLog
+    this.#dispatch.filterLog = filterLog
+    this.#dispatch.sanitize = this.sanitize
     this.#dispatch.mapError = options.mapError
     this.#dispatch.handshakeOnly = options.handshakeOnly
     this.#receiver = {
@@ -168,8 +183,7 @@ export class Server {
     const bucket = this.#sessionLogs.get(link) ?? createLogBucket()
     this.#sessionLogs.set(link, bucket)
     if (!takeLog(bucket)) return
-    const { filterLog } = this.#options
-    const allowed = filterLog ? filterLog(message, undefined) : message
+    const allowed = this.#filterLog ? this.#filterLog(message, undefined) : message
     if (allowed) this.#handshake.log(link, allowed)
   }
 
@@ -358,8 +372,7 @@ export class Server {
   sendLoggingMessage(message: LoggingMessageParams): void {
     this.#logBucket ??= createLogBucket()
     if (!takeLog(this.#logBucket)) return
-    const { filterLog } = this.#options
-    const allowed = filterLog ? filterLog(message, undefined) : message
+    const allowed = this.#filterLog ? this.#filterLog(message, undefined) : message
     if (allowed) for (const link of this.#links.all()) this.#handshake.log(link, allowed)
   }
 

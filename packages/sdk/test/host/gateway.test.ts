@@ -259,7 +259,7 @@ describe('the connections behind a gateway', () => {
 })
 
 describe('access to a gateway', () => {
-  it('follows the scopes of the token of the caller [TOOL-043]', async () => {
+  it('follows the scopes of the token of the caller [TOOL-050]', async () => {
     const access = [{ server: 'public' }, { scope: 'admin' }]
     const servers = { public: { server: echo() }, secret: { server: echo() } }
     const host = await createHost({ servers, policy: allowAll })

@@ -8,6 +8,7 @@ import type { JsonSchemaCompiler } from '../../schema/json-schema.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
+import type { Sanitize } from '../options.ts'
 import type { Pages } from './pages.ts'
 
 /** A mounted server, whose features are offered under a prefix. */
@@ -22,6 +23,10 @@ export interface FeatureServer {
   readonly mounts: readonly Mount[]
   readonly maskErrors: boolean
   readonly hideUnauthorized: boolean
+  /** Cleans text for clients. */
+  readonly sanitize: Sanitize | undefined
+  /** Whether results of tools are cleaned too. */
+  readonly sanitizesResults: boolean
   /** True if calls can run as tasks. */
   readonly hasTasks: boolean
   /** Compiles the JSON Schemas of tools and prompts. Undefined: Tenon's own engine. */

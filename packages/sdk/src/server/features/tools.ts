@@ -13,6 +13,7 @@ import type { UserSchema } from '../../schema/user-schema.ts'
 import { lastTool } from '../../util/crash-hint.ts'
 import { chain, isThenable, toPromise } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
+import { sanitizeValue } from '../../util/sanitize.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import type { ToolTaskConfig } from '../task-runtime.ts'
@@ -191,8 +192,13 @@ export class ToolResults {
       if (ctx.caller.rules.missingCapability === 'protocol') throw error
       return failure(error.message)
     }
-    if (error instanceof ToolError) return this.#complete(entry, { content: error.content, isError: true })
-    if (!this.#server.maskErrors) return failure(messageOf(entry.name, error))
+    const { sanitize, maskErrors } = this.#server
+    if (error instanceof ToolError) {
+      const content = sanitize ? sanitizeValue(error.content, sanitize) : error.content
+      return this.#complete(entry, { content, isError: true })
+    }
+    const message = maskErrors ? undefined : messageOf(entry.name, error)
+    if (message !== undefined) return failure(sanitize ? sanitize(message) : message)
     this.#server.reportError(error)
     return failure(`Tool "${entry.definition.name}" failed`)
   }
@@ -200,6 +206,12 @@ export class ToolResults {
   /** Returns the result of a handler that returned. */
   finish(entry: ToolEntry, returned: unknown, ctx: Context): Outcome {
     if (isInputRequired(returned)) return returned
+    const outcome = this.#toResult(entry, returned, ctx)
+    const { sanitize, sanitizesResults } = this.#server
+    return sanitize && sanitizesResults ? chain(outcome, (result) => sanitizeValue(result, sanitize)) : outcome
+  }
+
+  #toResult(entry: ToolEntry, returned: unknown, ctx: Context): Outcome {
     if (isResult(returned)) {
       const isPlain = !entry.output || returned.isError
       return isPlain ? this.#complete(entry, returned) : this.#checkOutput(entry, entry.output!, returned, ctx)

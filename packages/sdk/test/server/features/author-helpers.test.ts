@@ -194,7 +194,7 @@ describe('the roots of a client', () => {
 })
 
 describe('filterLog', () => {
-  everyWire('lets the operator redact and drop log messages per caller [LOG-016]', async (wire) => {
+  everyWire('lets the operator redact and drop log messages per caller [LOG-016, LOG-020]', async (wire) => {
     const server = new McpServer(info, {
       filterLog: (message, ctx) => {
         if (message.logger === 'internal') return undefined

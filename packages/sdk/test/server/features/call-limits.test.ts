@@ -32,7 +32,7 @@ afterEach(() => {
 })
 
 describe('the rate limit of tool calls', () => {
-  everyWire('answers with an error result that says when to retry [TOOL-043]', async (wire) => {
+  everyWire('answers with an error result that says when to retry [TOOL-051]', async (wire) => {
     const server = createServer({ toolCalls: { perSecond: 0.001, burst: 2 } })
     await using pair = await wire.connect(server)
     // Over HTTP an anonymous caller is identified by its address, and an address gets ten times the limit.
@@ -43,7 +43,7 @@ describe('the rate limit of tool calls', () => {
     expect(limited.text).toMatch(/^Rate limit exceeded: try again in \d+ ms\.$/)
   })
 
-  it('allows calls again after the announced delay [TOOL-043]', async () => {
+  it('allows calls again after the announced delay [TOOL-051]', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 })
     const client = await script(createServer(twoCalls), '2025-11-25')
     const call = async () => (await ask(client, 'tools/call', { name: 'echo' })).result
@@ -151,7 +151,7 @@ function request(id: string) {
 
 describe('the rate limit of completions', () => {
   for (const revision of revisionIds) {
-    it(`answers with an error that says when to retry (${revision}) [COMP-009]`, async () => {
+    it(`answers with an error that says when to retry (${revision}) [COMP-010]`, async () => {
       const client = await script(createServer(twoCalls), revision)
       for (let call = 0; call < 2; call++) {
         expect((await ask(client, 'completion/complete', completion)).result.completion.values).toEqual(['python'])

@@ -130,7 +130,7 @@ async function serve(server: McpServer) {
 
 describe('a guarded item', () => {
   for (const row of cases) {
-    it(`rejects callers without its scope: ${row.method}${row.task}, ${row.kind} (${row.revision}) [TOOL-043, COMP-009]`, async () => {
+    it(`rejects callers without its scope: ${row.method}${row.task}, ${row.kind} (${row.revision}) [TOOL-050, COMP-011]`, async () => {
       await using poor = await openAs(createVault(), row.revision, ['look'])
       const { error } = await answerTo(poor, row)
       expect(error).toMatchObject({ code: -32_000, data: { error: 'insufficient_scope', scopes: ['take'] } })
@@ -144,7 +144,7 @@ describe('a guarded item', () => {
   }
 
   for (const revision of eras) {
-    it(`answers every method with 403 and its scope over HTTP (${revision}) [TOOL-043, COMP-009]`, async () => {
+    it(`answers every method with 403 and its scope over HTTP (${revision}) [TOOL-050, COMP-011]`, async () => {
       await using http = await serve(createVault())
       await using client = await connect(http.url, { revision, auth: bearer('look') })
       for (const row of cases.filter((row) => row.revision === revision)) {
@@ -244,7 +244,7 @@ describe('a guarded item', () => {
       "notes://private/%2e/the'plan",
       "notes://private/the'plan?",
       "notes://private/the'plan#top",
-    ])('rejects callers without its scope for %s [TOOL-043]', async (uri) => {
+    ])('rejects callers without its scope for %s [TOOL-050]', async (uri) => {
       const { exact, server } = createNotes()
       const listen = { notifications: { resourceSubscriptions: [uri] } }
       const subscribing: [string, Record<string, unknown>] =

@@ -269,7 +269,7 @@ describe('tools/call', () => {
     }
   })
 
-  everyWire('never runs a handler with invalid arguments [TOOL-035, TOOL-037]', async (wire) => {
+  everyWire('never runs a handler with invalid arguments [TOOL-035, TOOL-037, TOOL-043]', async (wire) => {
     const handler = vi.fn(() => 'ran')
     const server = new McpServer(info)
     server.registerTool('strict', { inputSchema: z.strictObject({ a: z.string() }) }, handler)
