@@ -133,6 +133,18 @@ describe('tenon lint', () => {
     expect(found).toEqual(['error duplicate-name', 'warning similar-name', 'error uri-invalid', 'error uri-invalid'])
   })
 
+  it('notes web addresses, which clients may load themselves [RES-028]', async () => {
+    const { code, found } = await lint({
+      tools: [good],
+      resources: [
+        { uri: 'https://docs.example.com/a', name: 'x', description: 'A' },
+        { uri: 'docs://a', name: 'y', description: 'A' },
+      ],
+      resourceTemplates: [{ uriTemplate: 'https://docs.example.com/{b}', name: 'z', description: 'A' }],
+    })
+    expect({ code, found }).toEqual({ code: 0, found: ['info uri-web', 'info uri-web'] })
+  })
+
   it('fails for warnings with --strict, and leaves out what --ignore names', async () => {
     const definitions = { tools: [{ ...good, annotations: undefined }] }
     expect((await lint(definitions, '--strict')).code).toBe(6)

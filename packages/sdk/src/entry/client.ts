@@ -8,6 +8,12 @@ export type { Subscription } from '../client/features/subscriptions.ts'
 export type { TaskCallOptions } from '../client/features/tasks.ts'
 export type { StructuredOutput, ToolCallOptions, ToolResult } from '../client/features/tool-result.ts'
 export { getDisplayName, hintsOf } from '../client/features/tool-result.ts'
+export {
+  type IncludedResources,
+  type IncludeRule,
+  includeResources,
+  type SkippedResource,
+} from '../client/include-resources.ts'
 export { describeFormProblem } from '../client/input/check-form.ts'
 export { chooseModel, type ModelChoice } from '../client/input/choose-model.ts'
 export type {

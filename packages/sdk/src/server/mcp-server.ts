@@ -85,6 +85,7 @@ export class McpServer {
       sanitizesResults: !!options.sanitize && options.sanitize.results === true,
       hasTasks: options.tasks !== undefined,
       compileJsonSchema: options.compileJsonSchema,
+      requiredScopesOf: (uri) => resources.requiredScopesOf(uri),
       changed: (list) => this.server.listChanged(list),
       onEmbeddedResource: (tool) => {
         if (!this.#offers('resources')) warnAboutMissingResources(tool)

@@ -135,7 +135,7 @@ export class Completions {
 }
 
 function toCompletion(suggestions: Suggestions): CompleteResult['completion'] {
-  const { values, total, hasMore }: SuggestionPage = isList(suggestions) ? { values: suggestions } : suggestions
+  const { values, total, hasMore } = toPage(suggestions)
   if (!Array.isArray(values) || values.some((value) => typeof value !== 'string')) {
     throw new TypeError('A completer must return an array of strings')
   }
@@ -148,8 +148,9 @@ function toCompletion(suggestions: Suggestions): CompleteResult['completion'] {
   }
 }
 
-function isList(suggestions: Suggestions): suggestions is readonly string[] {
-  return Array.isArray(suggestions)
+/** Returns suggestions as a page. */
+export function toPage(suggestions: Suggestions): SuggestionPage {
+  return Array.isArray(suggestions) ? { values: suggestions } : (suggestions as SuggestionPage)
 }
 
 /** Returns the error for an argument that does not exist. */

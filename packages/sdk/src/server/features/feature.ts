@@ -31,6 +31,8 @@ export interface FeatureServer {
   readonly hasTasks: boolean
   /** Compiles the JSON Schemas of tools and prompts. Undefined: Tenon's own engine. */
   readonly compileJsonSchema: JsonSchemaCompiler | undefined
+  /** Returns the scopes that reading a resource requires. */
+  requiredScopesOf(uri: string): readonly string[] | undefined
   /** Notifies clients that a list changed. */
   changed(list: ListName): void
   /** Called when a tool returned the contents of a resource. */

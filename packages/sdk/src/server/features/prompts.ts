@@ -1,11 +1,12 @@
 import { checkAccess } from '../../era/access.ts'
 import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import { blockProblem, describeType } from '../../protocol/content.ts'
+import { blockProblem, type ContentBlock, describeType } from '../../protocol/content.ts'
 import type { Icon } from '../../protocol/icons.ts'
 import { isInputRequired } from '../../protocol/input-check.ts'
 import type { Meta, ResultMeta } from '../../protocol/meta.ts'
 import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from '../../protocol/prompts.ts'
+import { isUri } from '../../protocol/uri.ts'
 import type { Outcome } from '../../replay/conversation.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
@@ -181,6 +182,12 @@ export class Prompts {
     })
   }
 
+  /** A prompt may not hand out a resource to a caller who may not read it. */
+  #checkEmbedded(messages: readonly PromptMessage[], ctx: Context): void {
+    for (const { content } of messages)
+      if (content.type === 'resource') checkAccess(ctx.call, this.#server.requiredScopesOf(content.resource.uri))
+  }
+
   async #render(entry: Entry, args: unknown, ctx: Context): Promise<ResultObject> {
     checkAccess(ctx.call, entry.config.requiredScopes)
     const checked = entry.args ? await entry.args.validate(args) : { value: {} }
@@ -194,6 +201,7 @@ export class Prompts {
       const problem = messagesProblem(returned.messages as unknown[])
       if (problem !== undefined)
         throw badOutput(this.#server, `Prompt "${entry.name}" returned an invalid result: ${problem}`)
+      this.#checkEmbedded(returned.messages as PromptMessage[], ctx)
       const { description } = entry.definition
       return { ...(description !== undefined && { description }), ...returned } as GetPromptResult
     }
@@ -250,6 +258,8 @@ function messagesProblem(messages: readonly unknown[]): string | undefined {
     if (role !== 'user' && role !== 'assistant') return `messages[${index}].role must be "user" or "assistant"`
     const problem = blockProblem(content)
     if (problem !== undefined) return `messages[${index}].content${problem}`
+    const { type, resource } = content as ContentBlock & { resource?: { uri: string } }
+    if (type === 'resource' && !isUri(resource!.uri)) return `messages[${index}].content.resource.uri is not a URI`
   }
   return undefined
 }

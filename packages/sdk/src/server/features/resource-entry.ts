@@ -5,6 +5,7 @@ import type { Meta, ResultMeta } from '../../protocol/meta.ts'
 import type { Resource, ResourceContents, ResourceTemplateInfo } from '../../protocol/resources.ts'
 import { isUri, normalizeUri } from '../../protocol/uri.ts'
 import { UriTemplate } from '../../protocol/uri-template.ts'
+import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import type { CompleterLike } from './completion.ts'
 import { type AccessOptions, type Awaitable, checkItem, defined, type InputRequired } from './feature.ts'
@@ -49,7 +50,7 @@ export function createResource(
       `Resource "${name}": ${JSON.stringify(uri)} is not a URI. Start with a scheme, for example "notes://today".`,
     )
   }
-  checkConfig(name, config, read)
+  checkConfig(name, uri, config, read)
   const definition = { uri, name, ...describeResource(config), ...(config.size !== undefined && { size: config.size }) }
   return { key: normalizeUri(uri), name, enabled, definition, config, read }
 }
@@ -69,18 +70,34 @@ export function createTemplate(
       `Resource template "${name}": "${uriTemplate}" does not produce URIs. Start with a scheme, for example "notes://{day}".`,
     )
   }
-  checkConfig(name, config, read)
+  checkConfig(name, uriTemplate, config, read)
   const definition = { uriTemplate, name, ...describeResource(config) }
   return { key: uriTemplate, name, enabled, definition, config, template, read }
 }
 
-function checkConfig(name: string, config: ResourceConfig, read: unknown): void {
+function checkConfig(name: string, uri: string, config: ResourceConfig, read: unknown): void {
   if (typeof read !== 'function')
     throw new TypeError(`Resource "${name}": the fourth argument, the read function, must be a function`)
   checkItem(`Resource "${name}"`, config)
   const problem = cacheHintsProblem(config) ?? annotationsProblem(config.annotations ?? {})
   if (problem !== undefined) throw new TypeError(`Resource "${name}": ${problem}`)
+  // 2025-11-25 resources, common URI schemes: https is for what clients can load from the web themselves.
+  if (isOutOfReach(uri, config))
+    warnOnce(
+      `web ${uri}`,
+      `Resource "${name}": clients may load "${uri}" from the web instead of asking this server, and cannot. Use another scheme, for example "docs://".`,
+    )
 }
+
+/** Whether a client can certainly not load a web address: it needs scopes of this server, or its host is not public. */
+function isOutOfReach(uri: string, { requiredScopes }: ResourceConfig): boolean {
+  const [, host] = /^https?:\/\/(\[[^\]]*\]|[^/?#:]*)/i.exec(uri) ?? []
+  if (host === undefined) return false
+  return requiredScopes !== undefined || privateHost.test(host)
+}
+
+const privateHost =
+  /^(?:[^.{}]+|.*\.(?:localhost|local|internal|lan|test|invalid)|(?:127|10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\..*|\[(?:::1|f[cde]).*)$/i
 
 /** Returns the members that a resource and a template have in common. */
 export function describeResource({ title, description, mimeType, annotations, icons, _meta }: ResourceConfig) {

@@ -8,7 +8,7 @@ import { decodedText, isUri, normalizeUri } from '../../protocol/uri.ts'
 import type { Outcome } from '../../replay/conversation.ts'
 import { chain } from '../../util/maybe-async.ts'
 import type { Context } from '../context.ts'
-import { type Completer, toCompleter, unknownArgument } from './completion.ts'
+import { type Completer, toCompleter, toPage, unknownArgument } from './completion.ts'
 import {
   type Awaitable,
   badOutput,
@@ -195,7 +195,24 @@ export class Resources {
     if (!entry?.enabled) throw new ProtocolError(ErrorCode.InvalidParams, 'Unknown resource template')
     if (!entry.template.uriTemplate.variableNames.includes(variable)) throw unknownArgument(entry.name)
     const named = entry.template.options.complete
-    return named && Object.hasOwn(named, variable) ? toCompleter(named[variable]!) : undefined
+    if (!named || !Object.hasOwn(named, variable)) return undefined
+    const completer = toCompleter(named[variable]!)
+    return this.hasScoped ? this.#withoutGuarded(completer, entry.template, variable) : completer
+  }
+
+  /** Leaves out suggestions that name a resource which the caller may not read: one with scopes of its own. */
+  #withoutGuarded(completer: Completer, { uriTemplate }: ResourceTemplate, variable: string): Completer {
+    return async (typed, context, ctx) => {
+      const found = await completer(typed, context, ctx)
+      const { values, hasMore } = toPage(found)
+      if (!Array.isArray(values)) return found
+      const allowed = values.filter((value) => {
+        const uri = uriTemplate.expand({ ...context.arguments, [variable]: value })
+        return mayUse(ctx, { requiredScopes: this.requiredScopesOf(uri) })
+      })
+      // Without the total, which would count them.
+      return allowed.length === values.length ? found : { values: allowed, hasMore }
+    }
   }
 
   #find(uri: string): { config: ResourceConfig; read: (uri: URL, ctx: Context) => unknown } | undefined {

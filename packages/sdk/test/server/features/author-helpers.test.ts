@@ -277,6 +277,31 @@ describe('a warning at registration', () => {
     expect(warnings()).toEqual([expect.stringContaining('Tool "embed" embeds a resource')])
   })
 
+  it('is given for a web address that clients cannot load themselves [RES-028]', async () => {
+    const { McpServer: Fresh, ResourceTemplate } = await import('tenon/server')
+    const server = new Fresh(info)
+    const add = (uri: string, config = {}) => server.registerResource(uri, uri, config, () => 'x')
+    for (const uri of ['https://docs.example.com/a', 'https://8.8.8.8/', 'docs://localhost/a', 'file:///a']) add(uri)
+    server.registerResource('page', new ResourceTemplate('https://docs.example.com/{page}'), {}, () => 'x')
+    server.registerResource('any', new ResourceTemplate('https://{host}/x'), {}, () => 'x')
+    expect(warnings()).toEqual([])
+    const unreachable = [
+      'https://localhost:8080/a',
+      'http://intranet/a',
+      'https://10.0.0.7/',
+      'https://[::1]:3/',
+      'https://wiki.corp.internal/a',
+    ]
+    for (const uri of unreachable) add(uri)
+    add('https://docs.example.com/guarded', { requiredScopes: ['read'] })
+    server.registerResource('box', new ResourceTemplate('https://nas.local/{file}'), {}, () => 'x')
+    expect(warnings()).toHaveLength(unreachable.length + 2)
+    expect(warnings()[0]).toContain(
+      'Resource "https://localhost:8080/a": clients may load "https://localhost:8080/a" from the web instead of asking this server, and cannot. Use another scheme',
+    )
+    expect(warnings().slice(-2)).toEqual([expect.stringContaining('/guarded'), expect.stringContaining('nas.local')])
+  })
+
   it('is given for a form that contains a URL [ELIC-042]', async () => {
     const server = new (await fresh())(info)
     const schema = z.object({ name: z.string().describe('See https://example.com/help') })

@@ -138,23 +138,26 @@ describe('completion', () => {
     expect((await client.complete({ ref: plain, argument: { name: 'x', value: '' } })).values).toEqual([])
   })
 
-  it.each(revisionIds)('rejects unknown references and malformed requests on %s [COMP-006]', async (revision) => {
-    await using client = await script(createServer(), revision)
-    const argument = { name: 'language', value: '' }
-    const bad = [
-      { ref: { type: 'ref/prompt', name: 'unknown' }, argument },
-      { ref: promptRef, argument: { name: 'unknown', value: '' } },
-      { ref: { type: 'ref/resource', uri: 'unknown://{x}' }, argument },
-      { ref: templateRef, argument: { name: 'unknown', value: '' } },
-      { ref: promptRef },
-      { ref: promptRef, argument: { name: 'language' } },
-      { ref: promptRef, argument: { value: '' } },
-      { argument },
-      { ref: { type: 'ref/other', name: 'review' }, argument },
-      { ref: promptRef, argument, context: { arguments: { language: 7 } } },
-    ]
-    for (const params of bad) expect((await ask(client, 'completion/complete', params)).error?.code).toBe(-32602)
-  })
+  it.each(revisionIds)(
+    'rejects unknown references and malformed requests on %s [COMP-006, COMP-009]',
+    async (revision) => {
+      await using client = await script(createServer(), revision)
+      const argument = { name: 'language', value: '' }
+      const bad = [
+        { ref: { type: 'ref/prompt', name: 'unknown' }, argument },
+        { ref: promptRef, argument: { name: 'unknown', value: '' } },
+        { ref: { type: 'ref/resource', uri: 'unknown://{x}' }, argument },
+        { ref: templateRef, argument: { name: 'unknown', value: '' } },
+        { ref: promptRef },
+        { ref: promptRef, argument: { name: 'language' } },
+        { ref: promptRef, argument: { value: '' } },
+        { argument },
+        { ref: { type: 'ref/other', name: 'review' }, argument },
+        { ref: promptRef, argument, context: { arguments: { language: 7 } } },
+      ]
+      for (const params of bad) expect((await ask(client, 'completion/complete', params)).error?.code).toBe(-32602)
+    },
+  )
 
   everyWire('hides internal errors and reports them to onError [COMP-006]', async (wire) => {
     const onError = vi.fn()

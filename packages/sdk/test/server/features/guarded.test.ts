@@ -276,6 +276,77 @@ describe('a guarded item', () => {
   })
 })
 
+describe('completion', () => {
+  function createNotes() {
+    const asked: string[] = []
+    const list = (...values: string[]) => {
+      return (typed: string) => {
+        asked.push(typed)
+        return { values: values.filter((value) => value.startsWith(typed)), total: values.length }
+      }
+    }
+    const server = new McpServer(info)
+    server.registerResource('plan', 'notes://private/plan', { requiredScopes }, () => 'secret')
+    const all = new ResourceTemplate('notes://{folder}/{id}', {
+      complete: { id: list('picnic', 'plan', 'party'), folder: list('private', 'public') },
+    })
+    server.registerResource('notes', all, {}, () => 'text')
+    const guarded = new ResourceTemplate('safe://{id}', { complete: { id: list('gold') } })
+    server.registerResource('safe', guarded, { requiredScopes }, () => 'text')
+    const how = completable(z.string(), list('crowbar'))
+    server.registerPrompt('rob', { requiredScopes, argsSchema: { how } }, () => 'How?')
+    return { server, asked }
+  }
+
+  const complete = (client: ScriptedClient, uri: string, value: string, folder?: string) =>
+    ask(client, 'completion/complete', {
+      ref: { type: 'ref/resource', uri },
+      argument: { name: 'id', value },
+      ...(folder && { context: { arguments: { folder } } }),
+    })
+
+  describe.each(eras)('on %s', (revision) => {
+    it('does not run the completers of guarded items for callers without the scope [COMP-012]', async () => {
+      const { server, asked } = createNotes()
+      await using poor = await openAs(server, revision, ['look'])
+      const prompt = { ref: { type: 'ref/prompt', name: 'rob' }, argument: { name: 'how', value: 'c' } }
+      for (const answer of [await complete(poor, 'safe://{id}', 'g'), await ask(poor, 'completion/complete', prompt)]) {
+        expect(answer.error).toMatchObject({ data: { error: 'insufficient_scope' } })
+        expect(JSON.stringify(answer)).not.toMatch(/gold|crowbar/)
+      }
+      expect(asked).toEqual([])
+    })
+
+    it('leaves out values that name a resource which the caller may not read [COMP-011, COMP-012]', async () => {
+      const { server } = createNotes()
+      await using poor = await openAs(server, revision, ['look'])
+      await using rich = await openAs(server, revision, ['take'])
+      const template = 'notes://{folder}/{id}'
+      const seen = async (client: ScriptedClient, folder?: string) =>
+        (await complete(client, template, 'p', folder)).result.completion
+      expect(await seen(rich, 'private')).toMatchObject({ values: ['picnic', 'plan', 'party'], total: 3 })
+      expect(await seen(poor, 'private')).toEqual({ values: ['picnic', 'party'], total: 2, hasMore: false })
+      expect(await seen(poor, 'public')).toMatchObject({ values: ['picnic', 'plan', 'party'], total: 3 })
+    })
+  })
+})
+
+describe('a prompt', () => {
+  it.each(eras)('does not embed a resource that the caller may not read (%s) [PROMPT-022]', async (revision) => {
+    const server = new McpServer(info)
+    server.registerResource('plan', 'notes://plan', { requiredScopes }, () => 'secret')
+    server.registerPrompt('review', {}, () => ({
+      messages: [{ role: 'user', content: { type: 'resource', resource: { uri: 'notes://pl%61n', text: 'secret' } } }],
+    }))
+    await using poor = await openAs(server, revision, ['look'])
+    const refused = await ask(poor, 'prompts/get', { name: 'review' })
+    expect(refused.error).toMatchObject({ data: { error: 'insufficient_scope', scopes: ['take'] } })
+    expect(JSON.stringify(refused)).not.toContain('secret')
+    await using rich = await openAs(server, revision, ['take'])
+    expect((await ask(rich, 'prompts/get', { name: 'review' })).result.messages).toHaveLength(1)
+  })
+})
+
 describe('lists', () => {
   const listAll = async (client: Client) => ({
     tools: (await client.listTools().all()).map(({ name }) => name),

@@ -153,20 +153,28 @@ describe('a prompt or resource that returns a result that cannot be sent', () =>
   const prompts: [string, unknown, string][] = [
     ['a Buffer as data', messages({ type: 'image', mimeType: 'a/b', data: bytes }), 'messages[0].content.data'],
     ['an unknown content type', messages({ type: 'txt' }), 'messages[0].content.type'],
+    [
+      'an embedded resource without a URI',
+      messages({ type: 'resource', resource: { uri: 'notes', text: 'x' } }),
+      'messages[0].content.resource.uri is not a URI',
+    ],
     ['a system message', messages({ type: 'text', text: 'x' }, 'system'), 'messages[0].role'],
     ['content as text', messages('hello'), 'messages[0].content must be an object'],
     ['a BigInt', { ...messages({ type: 'text', text: 'x' }), _meta: { n: 1n } }, '_meta.n is a BigInt'],
   ]
-  it.each(prompts)('is answered with an error that names the prompt and the field: %s', async (_, result, place) => {
-    const server = new McpServer(info, { onError: () => {} })
-    server.registerPrompt('ask', {}, () => result as never)
-    for (const revision of ['2025-11-25', '2026-07-28'] as const) {
-      await using client = await connect(server, { revision })
-      const error = await client.getPrompt('ask').catch((reason) => reason)
-      expect(error).toMatchObject({ rpcCode: -32603, message: expect.stringContaining(place) })
-      expect(error.message).toMatch(/Prompt "ask"|prompts\/get "ask"/)
-    }
-  })
+  it.each(prompts)(
+    'is answered with an error that names the prompt and the field: %s [PROMPT-022]',
+    async (_, result, place) => {
+      const server = new McpServer(info, { onError: () => {} })
+      server.registerPrompt('ask', {}, () => result as never)
+      for (const revision of ['2025-11-25', '2026-07-28'] as const) {
+        await using client = await connect(server, { revision })
+        const error = await client.getPrompt('ask').catch((reason) => reason)
+        expect(error).toMatchObject({ rpcCode: -32603, message: expect.stringContaining(place) })
+        expect(error.message).toMatch(/Prompt "ask"|prompts\/get "ask"/)
+      }
+    },
+  )
 
   const reads: [string, unknown, string][] = [
     [
