@@ -27,7 +27,7 @@ const untestable = (row) => reasonOf.get(row.id)?.kind === 'untestable'
 printBy('prefix', [...new Set(rows.map((row) => row.prefix))], (row) => [row.prefix])
 printBy('level', [...new Set(rows.map((row) => row.level))], (row) => [row.level])
 printBy('side', [...new Set(rows.map((row) => row.side))], (row) => [row.side])
-printBy('revision', [...all, 'seed-draft'], (row) => row.revisions)
+printBy('revision', [...all, 'draft'], (row) => row.revisions)
 
 const scope = rows.filter((row) => isMust(row) && !outside(row))
 const open = scope.filter((row) => !isProven(row))
