@@ -1,8 +1,11 @@
-// Reports which requirements are covered: reads the ids in test titles and compares them with spec/requirements.tsv. The titles
-// come from vitest, because some are built at run time. Whether a test passes is for `npm test` to show.
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Accounts for every row of spec/requirements.tsv: a test names it in its title, or spec/untestable.tsv gives the reason why none
+// does. Fails if a row has neither. Whether a test passes is for `npm test` to show.
+//
+//     npm run trace               the figures, and every row that no test proves, with its reason
+//     npm run trace -- --rows     every row, with the tests that prove it
+//     npm run trace -- --verify   also compares the titles with those that vitest collects
+import { readFileSync } from 'node:fs'
+import { collectedTitles, isCollected, testTitles } from './test-titles.js'
 
 const root = new URL('..', import.meta.url).pathname
 const all = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
@@ -17,90 +20,58 @@ const rows = readTable('spec/requirements.tsv').map(([id, level, side, revisions
 }))
 const reasons = readTable('spec/untestable.tsv').map(([id, kind, reason]) => ({ id, kind, reason }))
 const reasonOf = new Map(reasons.map((each) => [each.id, each]))
-const proven = provenIds()
+const titles = testTitles()
+const proofs = new Map()
+for (const title of titles) proofs.set(title.id, [...(proofs.get(title.id) ?? []), title])
 
-const isMust = (row) => row.level.startsWith('MUST')
-const isProven = (row) => proven.has(row.id)
-const outside = (row) => reasonOf.get(row.id)?.kind === 'later'
-const untestable = (row) => reasonOf.get(row.id)?.kind === 'untestable'
+const isProven = (row) => proofs.get(row.id)?.some(({ when }) => when !== 'never') ?? false
+const isConditional = (row) => isProven(row) && proofs.get(row.id).every(({ when }) => when !== 'always')
+const isExplained = (row) => !isProven(row) && reasonOf.has(row.id)
+const isOpen = (row) => !isProven(row) && !reasonOf.has(row.id)
 
 printBy('prefix', [...new Set(rows.map((row) => row.prefix))], (row) => [row.prefix])
 printBy('level', [...new Set(rows.map((row) => row.level))], (row) => [row.level])
 printBy('side', [...new Set(rows.map((row) => row.side))], (row) => [row.side])
 printBy('revision', [...all, 'draft'], (row) => row.revisions)
 
-const scope = rows.filter((row) => isMust(row) && !outside(row))
-const open = scope.filter((row) => !isProven(row))
-console.log(`\nIn reach now: ${scope.length} MUST rows, ${scope.length - open.length} proven`)
-for (const revision of all) {
-  const here = scope.filter((row) => row.revisions.includes(revision))
-  const done = here.filter(isProven)
-  console.log(`  ${revision}  ${done.length} of ${here.length}  ${((100 * done.length) / here.length).toFixed(1)} %`)
-}
-if (open.length > 0) console.log('\nMUST rows in reach that no test proves:')
-for (const row of open) {
-  const why = untestable(row) ? reasonOf.get(row.id).reason : 'no reason given'
-  console.log(`  ${row.id}  ${row.requirement.slice(0, 90)}\n    ${why}`)
-}
-if (process.argv.includes('--missing')) {
-  for (const row of rows.filter((row) => !isProven(row) && !outside(row)))
-    console.log(`${row.id}\t${row.level}\t${row.side}\t${row.requirement}`)
-}
-
-const musts = rows.filter(isMust)
-const unaccounted = musts.filter((row) => !isProven(row) && !untestable(row))
-console.log(`\nMUST rows that are neither proven nor untestable: ${unaccounted.length}`)
-for (const row of unaccounted) console.log(`  ${row.id}  ${row.requirement.slice(0, 90)}`)
+if (process.argv.includes('--rows')) printRows('All rows', rows)
+printRows('Proven only where the tests can run', rows.filter(isConditional))
+printRows('Not proven by a test', rows.filter(isExplained))
+printRows('Neither proven nor explained', rows.filter(isOpen))
 console.log(
-  `\ntrace: ${musts.filter(isProven).length} of ${musts.length} MUST rows proven, ${rows.filter(isProven).length} of ${rows.length} rows in all`,
+  `\ntrace: ${rows.length} rows: ${rows.filter(isProven).length} proven, ${rows.filter(isExplained).length} with a reason, ${rows.filter(isOpen).length} open`,
 )
 
+if (rows.some(isOpen)) process.exitCode = 1
 for (const problem of contradictions()) {
   console.error(problem)
   process.exitCode = 1
 }
+if (process.argv.includes('--verify')) {
+  for (const problem of differences()) {
+    console.error(problem)
+    process.exitCode = 1
+  }
+}
 
 function printBy(title, groups, of) {
-  console.log(`\n${title.padEnd(14)} MUST proven  of     all proven  of     later`)
+  console.log(`\n${title.padEnd(14)}   rows  proven  reason    open`)
   for (const group of groups) {
     const here = rows.filter((row) => of(row).includes(group))
-    const must = here.filter(isMust)
-    const cells = [
-      must.filter(isProven).length,
-      must.length,
-      here.filter(isProven).length,
-      here.length,
-      here.filter(outside).length,
-    ]
+    const cells = [here.length, ...[isProven, isExplained, isOpen].map((is) => here.filter(is).length)]
     console.log(`${group.padEnd(14)} ${cells.map((cell) => String(cell).padStart(6)).join('  ')}`)
   }
 }
 
-function provenIds() {
-  const ids = new Map()
-  for (const { title, file } of [...vitestTitles(), ...nodeTestTitles()]) {
-    for (const [, list] of title.matchAll(/\[((?:[A-Z]+-\d{3}(?:,\s*)?)+)\]/g)) {
-      for (const id of list.split(/,\s*/)) ids.set(id, [...(ids.get(id) ?? []), file.slice(root.length)])
-    }
-  }
-  return ids
+function printRows(title, list) {
+  if (list.length === 0) return
+  console.log(`\n${title}: ${list.length}`)
+  for (const row of list) console.log(`  ${row.id}  ${row.level}  ${row.requirement}\n    ${evidence(row)}`)
 }
 
-/** The tests of `npm test` and of `npm run test:slow`. */
-function vitestTitles() {
-  const options = { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'ignore'] }
-  const listed = execFileSync(join(root, 'node_modules/.bin/vitest'), ['list', '--json'], options)
-  return JSON.parse(listed.slice(listed.indexOf('[\n'))).map(({ name, file }) => ({ title: name, file }))
-}
-
-/** The suites in private folders (interop, browser, runtimes ...) run under node:test. Their titles are read from the source. */
-function* nodeTestTitles() {
-  for (const folder of ['test', 'examples', 'conformance'].map((name) => join(root, name)).filter(existsSync)) {
-    for (const name of readdirSync(folder, { recursive: true })) {
-      if (name.includes('node_modules') || !/\.test\.[cm]?[jt]s$/.test(name)) continue
-      yield { title: readFileSync(join(folder, name), 'utf8'), file: join(folder, name) }
-    }
-  }
+function evidence(row) {
+  if (isProven(row)) return [...new Set(proofs.get(row.id).map(({ file }) => file))].join(', ')
+  return reasonOf.get(row.id)?.reason ?? 'no test and no reason'
 }
 
 /** Contradictions in the tables, which would make the figures meaningless. */
@@ -108,13 +79,24 @@ function* contradictions() {
   const known = new Set(rows.map((row) => row.id))
   for (const id of repeated(rows.map((row) => row.id))) yield `spec/requirements.tsv: ${id} is listed twice`
   for (const id of repeated(reasons.map((each) => each.id))) yield `spec/untestable.tsv: ${id} is listed twice`
-  for (const [id, [file]] of proven) if (!known.has(id)) yield `${file}: unknown requirement ${id}`
+  for (const [id, [{ file }]] of proofs) if (!known.has(id)) yield `${file}: unknown requirement ${id}`
+  for (const { id, file, when } of titles) if (when === 'never') yield `${file}: the test of ${id} is skipped`
   for (const { id, kind, reason } of reasons) {
     if (!known.has(id)) yield `spec/untestable.tsv: unknown requirement ${id}`
     if (kind !== 'later' && kind !== 'untestable') yield `spec/untestable.tsv: ${id} has the unknown kind "${kind}"`
     if (!reason) yield `spec/untestable.tsv: ${id} has no reason`
-    if (proven.has(id)) yield `spec/untestable.tsv: ${id} is marked "${kind}", but ${proven.get(id)[0]} proves it`
+    if (proofs.has(id)) yield `spec/untestable.tsv: ${id} is marked "${kind}", but ${proofs.get(id)[0].file} proves it`
   }
+}
+
+/** What the sources say and vitest does not, and the other way round. */
+function* differences() {
+  const keys = (list) => new Set(list.map(({ id, file }) => `${file}: ${id}`))
+  const read = keys(titles.filter(({ file }) => isCollected(file)))
+  const collected = keys(collectedTitles())
+  for (const key of read) if (!collected.has(key)) yield `${key} is in the source, but in no title that vitest collects`
+  for (const key of collected)
+    if (!read.has(key)) yield `${key} is in a title that vitest collects, but was not found in the source`
 }
 
 function repeated(ids) {
@@ -122,6 +104,8 @@ function repeated(ids) {
 }
 
 function readTable(path) {
-  const [, ...lines] = readFileSync(join(root, path), 'utf8').trim().split('\n')
+  const [, ...lines] = readFileSync(new URL(path, `file://${root}`), 'utf8')
+    .trim()
+    .split('\n')
   return lines.map((line) => line.split('\t'))
 }

@@ -81,10 +81,10 @@ describe('a server of 2026-07-28', () => {
     }
 
     it.each([
-      ['RPC-031', -32020, /in the header$/],
-      ['RPC-051', -32021, /^a capability/],
-      ['RPC-052', -32022, /^an unknown version$/],
-    ])('[%s] answers %i to this kind of error and to no other', async (_id, code, kind) => {
+      [-32020, /in the header$/, 'RPC-031'],
+      [-32021, /^a capability/, 'RPC-051'],
+      [-32022, /^an unknown version$/, 'RPC-052'],
+    ])('answers %i to the errors that match %s and to no other [%s]', async (code, kind) => {
       await using http = await serve(asking())
       await using peer = new Peer(http.url, '2026-07-28')
       for (const [fault, provoke] of Object.entries(faults)) {
