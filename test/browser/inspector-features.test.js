@@ -66,7 +66,7 @@ describe('servers in the inspector', { skip }, () => {
     await until(async () => assert.notEqual(await tab.text('.error-view'), ''))
   })
 
-  test('have resources that are read, subscribed to and completed', async (t) => {
+  test('have resources that are read, subscribed to and completed [RES-036] [COMP-013]', async (t) => {
     const tab = await open(t)
     await tab.click('button', /^Resources/)
     await tab.choose(/^notes:\/\/readme/)
@@ -97,7 +97,7 @@ describe('servers in the inspector', { skip }, () => {
     await assertQuiet(tab)
   })
 
-  test('have prompts that are completed', async (t) => {
+  test('have prompts that are completed [PROMPT-023] [COMP-013]', async (t) => {
     const tab = await open(t)
     await tab.click('button', /^Prompts/)
     await tab.choose(/^review/)

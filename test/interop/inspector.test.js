@@ -28,7 +28,7 @@ for (const way of [stdio, sessions, stateless, sse]) {
       assert.ok(names.includes('greet') && names.includes('add'))
     })
 
-    test('calls a tool', async () => {
+    test('calls a tool [SDK-021]', async () => {
       const call = ['--method', 'tools/call', '--tool-name', 'add', '--tool-arg', 'a=19', '--tool-arg', 'b=23']
       const { structuredContent } = await inspect(started.target, ...call)
       assert.deepEqual(structuredContent, { result: 42 })

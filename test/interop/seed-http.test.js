@@ -29,7 +29,7 @@ describe('Quick Start', () => {
   const served = serveBlock('quick-start')
 
   for (const [client, connect, revision] of clients) {
-    test(`adds and greets: ${client} client, ${revision}`, async (t) => {
+    test(`adds and greets: ${client} client, ${revision} [SDK-020]`, async (t) => {
       const peer = await connect({ url: served.url() }, revision)
       t.after(() => peer.close())
       assert.equal(peer.revision, revision)

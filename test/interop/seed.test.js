@@ -50,7 +50,7 @@ test('Core Concepts, Server: connects with nothing registered', async (t) => {
   await peer.ping()
 })
 
-test('Node.js Web Crypto compatibility: runs and changes nothing that exists', async () => {
+test('Node.js Web Crypto compatibility: runs and changes nothing that exists [SDK-023]', async () => {
   const { crypto } = globalThis
   await import('./dist/seed/web-crypto.js')
   assert.equal(globalThis.crypto, crypto)
@@ -98,7 +98,7 @@ function testEcho(connect, revision) {
       assert.deepEqual(contents, [{ uri: 'echo://hi', text: 'Resource echo: hi' }])
     })
 
-    test('has a prompt', async () => {
+    test('has a prompt [SDK-020]', async () => {
       const [{ arguments: args }] = await peer.prompts()
       assert.deepEqual(args, [{ name: 'message', required: true }])
       const { messages } = await peer.prompt('echo', { message: 'hi' })
@@ -121,7 +121,7 @@ function testSqlite(connect, revision) {
       await rm(folder, { recursive: true })
     })
 
-    test('queries a database and shows its schema', async () => {
+    test('queries a database and shows its schema [SDK-020]', async () => {
       await peer.tools()
       const create = 'CREATE TABLE planks (id INTEGER PRIMARY KEY, wood TEXT)'
       assert.deepEqual(rowsOf(await peer.call('query', { sql: create })), { rows: [], rowCount: 0 })

@@ -7,7 +7,7 @@ import { fixture, longestLine, Workspace } from './support.ts'
 const allowAll = [{ kind: 'connect', decide: 'allow' }, { decide: 'allow' }]
 
 describe('tenon chat in a pipe', () => {
-  it('runs the lines of the pipe and ends with it', async () => {
+  it('runs the lines of the pipe and ends with it [PROMPT-023]', async () => {
     using work = new Workspace()
     const input = [
       '/tools add',
@@ -29,7 +29,17 @@ describe('tenon chat in a pipe', () => {
     expect(longestLine(stdout)).toBeLessThanOrEqual(80)
   })
 
-  it('offers this folder as a root, and others on request', async () => {
+  it('lists resources, and searches their URIs, servers and descriptions [RES-036, RES-037]', async () => {
+    using work = new Workspace()
+    const policy = work.write('policy.json', allowAll)
+    const args = ['chat', work.writeConfig(['notes']), '--policy', policy]
+    const input = ['/resources', '/resources PLAN notes', '/resources plan elsewhere'].join('\n')
+    const { stdout, stderr } = await work.run(args, { input })
+    expect(stdout.match(/notes:\/\/plan +notes +The plan/g)).toHaveLength(2)
+    expect(stderr + stdout).toContain('No resource matches.')
+  })
+
+  it('offers this folder as a root, and others on request [ROOT-016, ROOT-019]', async () => {
     using work = new Workspace()
     const policy = work.write('policy.json', allowAll)
     const args = ['chat', work.writeConfig(['notes']), '--policy', policy]

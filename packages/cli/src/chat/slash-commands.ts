@@ -30,7 +30,10 @@ export interface SlashCommand {
 export const slashCommands: ReadonlyMap<string, SlashCommand> = new Map<string, SlashCommand>([
   ['/tools', { usage: '/tools [words]', help: 'list tools, search them, or show one', run: showTools }],
   ['/call', { usage: '/call name key=value key:=json', help: 'call a tool', run: callTool }],
-  ['/resources', { usage: '/resources', help: 'list resources and templates', run: showResources }],
+  [
+    '/resources',
+    { usage: '/resources [words]', help: 'list resources and templates, or search them', run: showResources },
+  ],
   ['/read', { usage: '/read uri', help: 'read a resource', run: readResource }],
   ['/prompts', { usage: '/prompts', help: 'list prompts', run: showPrompts }],
   ['/prompt', { usage: '/prompt name key=value', help: 'get a prompt', run: getPrompt }],
@@ -107,15 +110,17 @@ export class ToolFailed extends CliError {
   }
 }
 
-async function showResources(_rest: string, { host, output }: ChatContext): Promise<void> {
+async function showResources(words: string, { host, output }: ChatContext): Promise<void> {
   const [resources, templates] = [await host.resources(), await host.resourceTemplates()]
-  const rows = [
+  const all = [
     ...resources.map(({ uri, description, name, server }) => [uri, `${server}  ${description ?? name}`] as const),
     ...templates.map(({ uriTemplate, description, name, server }) => {
       return [uriTemplate, `${server}  ${description ?? name}`] as const
     }),
   ]
-  if (rows.length === 0) return output.note('There are no resources.')
+  const wanted = words.toLowerCase().split(/\s+/)
+  const rows = all.filter((row) => wanted.every((word) => row.join(' ').toLowerCase().includes(word)))
+  if (rows.length === 0) return output.note(all.length === 0 ? 'There are no resources.' : 'No resource matches.')
   output.print(
     ...twoColumns(
       rows.map(([uri, text]) => [safeLine(uri, 2_000), safeLine(text)]),

@@ -21,7 +21,7 @@ const texts = ({ content }: Awaited<ReturnType<typeof includeResources>>) =>
   content.map(({ resource }) => ('text' in resource ? resource.text : resource.blob))
 
 describe('includeResources', () => {
-  everyWire('reads the resources for the model, the most important and newest first [RES-036]', async (wire) => {
+  everyWire('reads the resources for the model, the most important and newest first [RES-038]', async (wire) => {
     await using pair = await wire.connect(library(2))
     const included = await includeResources(pair.client)
     // `lastModified` exists since 2025-06-18.
@@ -32,7 +32,7 @@ describe('includeResources', () => {
     expect(included.skipped).toEqual([])
   })
 
-  it('follows the rule: audience, priority and filter [RES-036]', async () => {
+  it('follows the rule: audience, priority and filter [RES-038]', async () => {
     await using client = await connect(library())
     expect(texts(await includeResources(client, { audience: 'user', minPriority: 0.95 }))).toEqual(['for people'])
     expect(texts(await includeResources(client, { minPriority: 0.5 }))).toEqual(['new text', 'old text', 'plain text'])

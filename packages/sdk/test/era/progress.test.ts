@@ -50,6 +50,19 @@ describe('progress from a server', () => {
     },
   )
 
+  everyWire(
+    'shows the message of the author to the caller, word for word [PROG-006]',
+    async (wire) => {
+      const messages = ['Reticulating splines...', '3 of 7 Dateien übertragen – «résumé.pdf»', '世界 100 % 🎉']
+      const server = reporter(messages.map((message, index) => [index + 1, { total: 3, message }]))
+      await using pair = await wire.connect(server)
+      const heard: unknown[] = []
+      await pair.client.callTool('work', {}, { onProgress: ({ message }) => heard.push(message) })
+      expect(heard).toEqual(messages)
+    },
+    { revisions: ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] },
+  )
+
   it.each(allRevisions)(
     'sends back the progress token as given, a string or an integer (%s) [PROG-001, PROG-003]',
     async (revision) => {

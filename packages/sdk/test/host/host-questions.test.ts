@@ -42,7 +42,7 @@ function sampling(): McpServer {
 }
 
 describe('sampling through a host', () => {
-  it('shows the request and the answer to the user before they are sent [HOST-005] [HOST-011] [SAMP-004]', async () => {
+  it('shows the request and the answer to the user before they are sent [HOST-005] [HOST-026] [SAMP-004]', async () => {
     const { approve, asked } = script('once', 'once')
     await using host = await createHost({
       servers: { s: { server: sampling() } },
@@ -135,7 +135,7 @@ describe('roots of a host', () => {
     expect(action).toMatchObject({ kind: 'roots', server: { id: 'a' }, roots: [{ uri }] })
   })
 
-  it('are different for each server, and only those that exist [HOST-007] [ROOT-008] [ROOT-010]', async () => {
+  it('are different for each server, and only those that exist [HOST-007] [ROOT-008] [ROOT-017]', async () => {
     const [one, two] = [folder(), folder()]
     const roots = { a: [one, `${one}/missing`], b: [two] }
     const servers = { a: { server: curious() }, b: { server: curious() } }
@@ -159,7 +159,7 @@ describe('changes of the roots of a host', () => {
     return path
   }
 
-  it('are announced to connected servers, and paths become URIs [ROOT-005] [ROOT-010]', async () => {
+  it('are announced to connected servers, and paths become URIs [ROOT-005]', async () => {
     const [one, two] = [folder(), folder()]
     const servers = { a: { server: cachingServer() }, b: { server: cachingServer() } }
     await using host = await createHost({ servers, policy: allowAll, roots: [one] })
@@ -171,7 +171,7 @@ describe('changes of the roots of a host', () => {
     await eventually(async () => (await host.callTool('b_roots')).text === '')
   })
 
-  it('are announced when a folder disappears [ROOT-015]', async () => {
+  it('are announced when a folder disappears [ROOT-015] [ROOT-018]', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const path = folder()

@@ -49,7 +49,7 @@ describe('roots of servers', () => {
     expect(() => createServerRoots({ files: [uri] })).toThrow('Invalid root')
   })
 
-  it('checks that roots exist and can be read before they are exposed [ROOT-010]', async () => {
+  it('checks that roots exist and can be read before they are exposed [ROOT-017]', async () => {
     const path = folder()
     writeFileSync(join(path, 'file.txt'), '')
     const roots = [path, join(path, 'file.txt'), join(path, 'none'), join(path, 'file.txt/none')].map(rootOf)
@@ -65,14 +65,14 @@ describe('roots of servers', () => {
 
   const isRoot = process.getuid?.() === 0
   if (isRoot) console.log('[skipped] a root that cannot be read: root can read everything')
-  it.skipIf(isRoot)('reports a root that this user may not read [ROOT-010]', async () => {
+  it.skipIf(isRoot)('reports a root that this user may not read [ROOT-017]', async () => {
     const path = join(folder(), 'private')
     mkdirSync(path, { mode: 0o000 })
     onTestFinished(() => chmodSync(path, 0o700))
     expect(await checkRootAccess([rootOf(path)])).toMatchObject([{ reason: 'cannot be read: permission denied' }])
   })
 
-  it('reports when a root becomes inaccessible and accessible again [ROOT-010, ROOT-015]', async () => {
+  it('reports when a root becomes inaccessible and accessible again [ROOT-015, ROOT-018]', async () => {
     const path = folder()
     const [steady, changing] = [join(path, 'a'), join(path, 'b')]
     mkdirSync(steady)

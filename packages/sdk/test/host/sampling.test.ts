@@ -100,7 +100,7 @@ describe('approval of sampling', () => {
     expect(records).toMatchObject([{ details: { outcome: 'result-denied', outputTokens: 5 } }])
   })
 
-  it('uses the edited request and the edited result [HOST-005] [SAMP-004]', async () => {
+  it('uses the edited request and the edited result [HOST-005] [SAMP-004] [SAMP-038]', async () => {
     const approve = async (action: Action) => ({
       allowed: true,
       edited:
@@ -142,7 +142,7 @@ describe('approval of sampling', () => {
 })
 
 describe('the request that the model gets', () => {
-  it('goes to the model that fits the hints and priorities [SAMP-035]', async () => {
+  it('goes to the model that fits the hints and priorities [HOST-011] [SAMP-035]', async () => {
     const { sample, requests } = create()
     await sample()
     await sample(ask({ modelPreferences: { intelligencePriority: 1 } }))
@@ -150,7 +150,7 @@ describe('the request that the model gets', () => {
     expect(requests.map(({ model }) => model)).toEqual(['small-1', 'large-1', 'small-1'])
   })
 
-  it('has at most the tokens that the budget allows, and the user sees that number [SAMP-015]', async () => {
+  it('has at most the tokens that the budget allows, and the user sees that number [SAMP-015] [SAMP-040] [HOST-027]', async () => {
     const { sample, requests, asked } = create({ budgets: { mail: { maxTokensPerRequest: 10 } } })
     await sample(ask({ maxTokens: 50 }))
     await sample(ask({ maxTokens: 50_000 }))
@@ -168,7 +168,7 @@ describe('the request that the model gets', () => {
     expect([asked, requests]).toEqual([[], []])
   })
 
-  it('has no context of any server unless the host provides it [SAMP-013]', async () => {
+  it('has no context of any server unless the host provides it [SAMP-039]', async () => {
     const { sample, requests, asked, records } = create()
     await sample(ask({ includeContext: 'allServers' }))
     expect(requests[0]?.params).toEqual(ask())
@@ -177,7 +177,7 @@ describe('the request that the model gets', () => {
     expect(records[0]?.details).not.toHaveProperty('contextAdded')
   })
 
-  it('has the context that the host provides, which the user sees', async () => {
+  it('has the context that the host provides, which the user sees [SAMP-041]', async () => {
     const scopes: unknown[] = []
     const context: SamplingOptions['context'] = async ({ server: { id }, scope }) => {
       scopes.push([id, scope])
@@ -250,7 +250,7 @@ describe('the answer of the model', () => {
 })
 
 describe('the sampling budget of a server', () => {
-  it('limits the requests per minute, for each server on its own [SAMP-034]', async () => {
+  it('limits the requests per minute, for each server on its own [SAMP-034] [HOST-027]', async () => {
     const { sample, asked } = create({ budget: { requestsPerMinute: 2 } })
     await sample()
     await sample()
@@ -273,7 +273,7 @@ describe('the sampling budget of a server', () => {
     expect(coordinator.usageOf('files').running).toBe(0)
   })
 
-  it('counts the tokens that the model reports, and starts again the next day', async () => {
+  it('counts the tokens that the model reports, and starts again the next day [HOST-027]', async () => {
     const budget = { tokensPerDay: 40, requestsPerMinute: 1_000 }
     const { sample, coordinator, requests } = create({ budget })
     await sample()

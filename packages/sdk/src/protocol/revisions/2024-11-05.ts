@@ -1,6 +1,6 @@
 import { type JsonObject, omit } from '../../util/objects.ts'
 import type { RevisionData } from '../revision.ts'
-import { mapContents, mapToolContent, withoutFields, withoutMembers } from './steps.ts'
+import { asText, mapContents, mapToolContent, withoutFields, withoutMembers } from './steps.ts'
 
 export const revision: RevisionData = {
   id: '2024-11-05',
@@ -36,5 +36,5 @@ export const revision: RevisionData = {
 
 /** Clients of this revision reject audio blocks, so audio is described as text. */
 function withoutAudio(block: JsonObject): JsonObject {
-  return block.type === 'audio' ? { type: 'text', text: `[audio, ${block.mimeType}]` } : block
+  return block.type === 'audio' ? asText(block, `[audio, ${block.mimeType}]`) : block
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, omit, pick } from '../../util/objects.ts'
 import type { RevisionData } from '../revision.ts'
-import { mapContents, mapItems, mapToolContent, withoutFields, withoutMembers } from './steps.ts'
+import { asText, mapContents, mapItems, mapToolContent, withoutFields, withoutMembers } from './steps.ts'
 
 const implementation = (info: unknown) => pick(info as JsonObject, ['name', 'version'])
 
@@ -61,6 +61,7 @@ function downgradeAnnotations(item: JsonObject): JsonObject {
 
 /** Clients of this revision reject link blocks, so a link is described as text. */
 function downgradeBlock(block: JsonObject): JsonObject {
-  if (block.type === 'resource_link') return { type: 'text', text: `${block.title ?? block.name}: ${block.uri}` }
+  if (block.type === 'resource_link')
+    return downgradeAnnotations(asText(block, `${block.title ?? block.name}: ${block.uri}`))
   return downgradeAnnotations(block)
 }

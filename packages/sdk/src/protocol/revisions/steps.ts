@@ -25,6 +25,11 @@ export function mapToolContent(result: JsonObject, change: Step): JsonObject {
   return changed.every((block, index) => block === content[index]) ? result : { ...result, content: changed }
 }
 
+/** A text block in the place of a block that the revision does not have. Who it is for stays the same. */
+export function asText({ annotations }: JsonObject, text: string): JsonObject {
+  return { type: 'text', text, ...(annotations !== undefined && { annotations }) }
+}
+
 /** Changes the content block of every prompt message. */
 export function mapContents(result: JsonObject, change: Step): JsonObject {
   return mapItems(result, 'messages', (message) => ({ ...message, content: change(message.content as JsonObject) }))

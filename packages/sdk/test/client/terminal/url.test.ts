@@ -45,7 +45,7 @@ describe('URL elicitation on the terminal', () => {
     expect(person.screen.match(/Please type yes, decline or cancel\./g)).toHaveLength(4)
   })
 
-  it('fetches nothing, before or after consent [ELIC-044]', async () => {
+  it('fetches nothing, before or after consent [ELIC-044, ELIC-052]', async () => {
     let connections = 0
     const site = createServer((_, response) => response.end())
     site.on('connection', () => connections++)

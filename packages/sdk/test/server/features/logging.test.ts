@@ -112,6 +112,19 @@ describe('log levels', () => {
     expect(notes(client.transcript, message).map(({ params }) => params.level)).toEqual(['alert', 'emergency'])
   })
 
+  it.each(handshakes)(
+    'that cannot be configured are an internal error without details on %s [LOG-022]',
+    async (revision) => {
+      const server = createServer()
+      server.server.setRequestHandler('logging/setLevel', () => {
+        throw new Error('/etc/log.conf is not writable')
+      })
+      await using client = await script(server, revision)
+      const { error } = await ask(client, 'logging/setLevel', { level: 'info' })
+      expect([error?.code, error?.message]).toEqual([-32603, 'Internal error'])
+    },
+  )
+
   it.each(revisionIds)(
     'that do not exist are rejected by the client, which stays usable, on %s [LOG-002]',
     async (revision) => {

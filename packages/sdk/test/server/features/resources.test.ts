@@ -232,7 +232,7 @@ describe('resources/read', () => {
   )
 
   it.each(['custom+scheme.v2-x://x', 'urn:isbn:0451450523', 'git://repo/a', 'https://example.com/a'])(
-    'registration accepts the uri %j [RES-031]',
+    'registration accepts the uri %j [RES-031, RES-039]',
     async (uri) => {
       const server = new McpServer(info)
       server.registerResource('x', uri, {}, () => 'x')

@@ -65,6 +65,16 @@ describe('content of a tool result', () => {
     { revisions: [...structured] },
   )
 
+  everyWire('keeps the annotations of every block, in the form of the revision [TOOL-053]', async (wire) => {
+    const annotations = { audience: ['user', 'assistant'] as ('user' | 'assistant')[], priority: 0.5 }
+    const server = new McpServer(info)
+    // On revisions without audio and links these become text, which has annotations as well.
+    server.registerTool('all', {}, () => ({ content: blocks.map((block) => ({ ...block, annotations })) }))
+    await using pair = await wire.connect(server)
+    const { content } = await pair.client.callTool('all')
+    expect(content.map((block) => block.annotations)).toEqual(blocks.map(() => annotations))
+  })
+
   it.each(revisionIds)('is never changed in the object that the handler keeps, on %s', async (revision) => {
     const before = structuredClone(blocks)
     await using client = await script(speaking(), revision)

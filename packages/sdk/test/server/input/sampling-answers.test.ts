@@ -39,19 +39,37 @@ describe('the result of sampling', () => {
     )
   })
 
-  everyAsking('may come from another model, and be shorter, than requested [SAMP-013, SAMP-016]', async (wire) => {
-    const wishes = ask({
-      systemPrompt: 'Speak French',
-      modelPreferences: { hints: [{ name: 'sonnet' }] },
-      temperature: 0,
-      stopSequences: ['.'],
-      metadata: { seed: 1 },
-    })
+  everyAsking(
+    'may come from another model, and be shorter, than requested [SAMP-016, SAMP-037, SAMP-040]',
+    async (wire) => {
+      const wishes = ask({
+        systemPrompt: 'Speak French',
+        modelPreferences: { hints: [{ name: 'sonnet' }] },
+        temperature: 0,
+        stopSequences: ['.'],
+        metadata: { seed: 1 },
+      })
+      await using pair = await wire.connect(
+        server((ctx) => ctx.sample(wishes)),
+        sampling(() => answer(text('I.'), { model: 'gpt-5' })),
+      )
+      expect(JSON.parse((await pair.client.callTool('ask')).text)).toMatchObject({ model: 'gpt-5', text: 'I.' })
+    },
+  )
+
+  everyAsking('may come from a model of another provider that fits the hint [SAMP-013]', async (wire) => {
+    const equivalents: Record<string, string> = { 'claude-3-sonnet': 'gemini-1.5-pro', claude: 'gemini-1.5-flash' }
     await using pair = await wire.connect(
-      server((ctx) => ctx.sample(wishes)),
-      sampling(() => answer(text('I.'), { model: 'gpt-5' })),
+      server((ctx) =>
+        ctx.sample(ask({ modelPreferences: { hints: [{ name: 'claude-3-sonnet' }, { name: 'claude' }] } })),
+      ),
+      sampling(({ modelPreferences }) => {
+        const hints = modelPreferences?.hints?.map(({ name = '' }) => ({ name: equivalents[name] ?? name }))
+        const models = ['gemini-1.5-flash', 'gemini-1.5-pro']
+        return answer(text('x'), { model: chooseModel({ ...modelPreferences, hints }, models) })
+      }),
     )
-    expect(JSON.parse((await pair.client.callTool('ask')).text)).toMatchObject({ model: 'gpt-5', text: 'I.' })
+    expect(JSON.parse((await pair.client.callTool('ask')).text).model).toBe('gemini-1.5-pro')
   })
 
   everyAsking('comes from the model of the first matching hint [SAMP-011, SAMP-012, SAMP-035]', async (wire) => {

@@ -94,7 +94,7 @@ describe('the base protocol', () => {
 describe('unknown capabilities', () => {
   const unknown = { tools: {}, 'com.example.future': { a: [1] }, experimental: { x: {} }, odd: true, none: null }
 
-  everyRevision('are ignored by a client when a server declares them [RPC-050]', async (revision) => {
+  everyRevision('are ignored by a client when a server declares them [LIFE-030, RPC-050]', async (revision) => {
     const answers = {
       'tools/list': () => ({ result: { resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private' } }),
     }
@@ -104,7 +104,7 @@ describe('unknown capabilities', () => {
     expect(await client.listTools().all()).toEqual([])
   })
 
-  everyPipe('are ignored by a server when a client declares them [RPC-050]', async (wire) => {
+  everyPipe('are ignored by a server when a client declares them [LIFE-030, RPC-050]', async (wire) => {
     const server = new McpServer({ name: 'small', version: '1' })
     let seen: unknown
     server.registerTool('hello', {}, (_args, ctx) => {

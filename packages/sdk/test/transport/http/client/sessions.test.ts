@@ -80,7 +80,7 @@ describe('a session', () => {
   )
 
   it.each(revisions)(
-    'its requests repeat method, name and annotated arguments in headers on %s [HDR-016, HDR-049]',
+    'its requests repeat method, name and annotated arguments in headers on %s [HDR-016, HDR-049, HDR-051, HDR-052]',
     async (revision) => {
       await using server = await annotated(revision)
       await using client = await connect(server.url, { revision })
@@ -110,7 +110,7 @@ describe('a session', () => {
       expect(Object.keys(headers).filter((name) => /^mcp-(method|name|param)/.test(name))).toEqual([])
   })
 
-  it('leaves out a name that is too long for an optional header [HDR-049]', async () => {
+  it('leaves out a name that is too long for an optional header [HDR-051]', async () => {
     await using server = await sessions()
     await using client = await connect(server.url, { revision: '2025-11-25' })
     await client.readResource(`note://${'x'.repeat(20_000)}`).catch(() => {})

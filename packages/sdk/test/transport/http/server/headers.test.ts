@@ -151,7 +151,7 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
   for (const headers of [{ 'mcp-method': 'tools/list' }, { 'mcp-name': 'other' }, { 'mcp-name': '=?base64?!?=' }]) {
     eachRevision(
       sessionRevisions,
-      `are checked if present: ${JSON.stringify(headers)} is a 400 with -32001 [HDR-010]`,
+      `are checked if present: ${JSON.stringify(headers)} is a 400 with -32001 [HDR-010, HDR-053]`,
       async (revision) => {
         await using http = await serve(named())
         await using peer = await Peer.open(http.url, revision)
@@ -170,7 +170,7 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
     expect((await answer.json()).result?.content?.[0]?.text).toBe('tool Größe')
   })
 
-  eachRevision(sessionRevisions, "are required with standardHeaders: 'require'", async (revision) => {
+  eachRevision(sessionRevisions, "are required with standardHeaders: 'require' [HDR-055]", async (revision) => {
     await using http = await serve(named(), { standardHeaders: 'require' })
     await using peer = new Peer(http.url, revision)
     const bare = await peer.request('initialize', peer.greeting())
@@ -271,7 +271,7 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
 describe('Mcp-Param-* in sessions', () => {
   eachRevision(
     sessionRevisions,
-    'are checked if present, before the tool runs: another value is a 400 with -32001 [HDR-050]',
+    'are checked if present, before the tool runs: another value is a 400 with -32001 [HDR-054]',
     async (revision) => {
       const { server, calls } = mirroring()
       await using http = await serve(server)
@@ -287,7 +287,7 @@ describe('Mcp-Param-* in sessions', () => {
     },
   )
 
-  eachRevision(sessionRevisions, 'are checked for tools of mounted servers [HDR-050]', async (revision) => {
+  eachRevision(sessionRevisions, 'are checked for tools of mounted servers [HDR-054]', async (revision) => {
     const { server, calls } = mirroring()
     const outer = new McpServer({ name: 'outer', version: '1' })
     outer.mount(server, { prefix: 'inner' })
@@ -297,18 +297,22 @@ describe('Mcp-Param-* in sessions', () => {
     expect([lie.status, calls]).toEqual([400, []])
   })
 
-  eachRevision(sessionRevisions, "are required or ignored as 'standardHeaders' says", async (revision) => {
-    const { server } = mirroring()
-    await using strict = await serve(server, { standardHeaders: 'require' })
-    await using client = await connect(strict.url, { revision })
-    // Tools are known once they are listed.
-    await client.listTools().all()
-    expect((await client.callTool('mirror', { region: 'eu' })).text).toBe('{"region":"eu"}')
-    await using lax = await serve(server, { standardHeaders: 'ignore' })
-    await using peer = await Peer.open(lax.url, revision)
-    const lie = await peer.call('mirror', { region: 'us' }, { headers: { 'mcp-param-region': 'eu' } })
-    expect(lie.status).toBe(200)
-  })
+  eachRevision(
+    sessionRevisions,
+    "are required or ignored as 'standardHeaders' says [HDR-054, HDR-055]",
+    async (revision) => {
+      const { server } = mirroring()
+      await using strict = await serve(server, { standardHeaders: 'require' })
+      await using client = await connect(strict.url, { revision })
+      // Tools are known once they are listed.
+      await client.listTools().all()
+      expect((await client.callTool('mirror', { region: 'eu' })).text).toBe('{"region":"eu"}')
+      await using lax = await serve(server, { standardHeaders: 'ignore' })
+      await using peer = await Peer.open(lax.url, revision)
+      const lie = await peer.call('mirror', { region: 'us' }, { headers: { 'mcp-param-region': 'eu' } })
+      expect(lie.status).toBe(200)
+    },
+  )
 })
 
 /** A server whose names and URIs need every kind of header value. */

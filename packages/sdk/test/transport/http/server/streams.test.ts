@@ -22,16 +22,20 @@ describe('the stream of a POST', () => {
     },
   )
 
-  eachRevision(httpRevisions, 'has headers that prevent buffering and transformation [HTTP-051]', async (revision) => {
-    await using http = await serve(workshop())
-    await using peer = await Peer.open(http.url, revision)
-    const stream = await peer.call('steps', {}, withProgress)
-    expect(stream.headers).toMatchObject({
-      'content-type': 'text/event-stream',
-      'x-accel-buffering': 'no',
-      'cache-control': 'no-cache, no-transform',
-    })
-  })
+  eachRevision(
+    httpRevisions,
+    'has headers that prevent buffering and transformation [HTTP-051, HTTP-063]',
+    async (revision) => {
+      await using http = await serve(workshop())
+      await using peer = await Peer.open(http.url, revision)
+      const stream = await peer.call('steps', {}, withProgress)
+      expect(stream.headers).toMatchObject({
+        'content-type': 'text/event-stream',
+        'x-accel-buffering': 'no',
+        'cache-control': 'no-cache, no-transform',
+      })
+    },
+  )
 
   eachRevision(
     httpRevisions,
@@ -216,17 +220,21 @@ describe('the GET stream', () => {
     expect(data).toEqual([...Array.from({ length: 100 }, (_, index) => 21 + index), 'end'])
   })
 
-  eachRevision(sessionRevisions, 'carries messages without a request [HTTP-031, HTTP-032]', async (revision) => {
-    const server = workshop()
-    await using http = await serve(server)
-    await using peer = await Peer.open(http.url, revision)
-    const stream = await peer.get()
-    expect(stream.headers).toMatchObject({ 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
-    server.sendPromptListChanged()
-    server.sendLoggingMessage({ level: 'error', data: 'to everyone' })
-    await stream.notified('notifications/message')
-    await stream.notified('notifications/prompts/list_changed')
-  })
+  eachRevision(
+    sessionRevisions,
+    'carries messages without a request [HTTP-031, HTTP-032, HTTP-063]',
+    async (revision) => {
+      const server = workshop()
+      await using http = await serve(server)
+      await using peer = await Peer.open(http.url, revision)
+      const stream = await peer.get()
+      expect(stream.headers).toMatchObject({ 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+      server.sendPromptListChanged()
+      server.sendLoggingMessage({ level: 'error', data: 'to everyone' })
+      await stream.notified('notifications/message')
+      await stream.notified('notifications/prompts/list_changed')
+    },
+  )
 
   eachRevision(
     sessionRevisions,
