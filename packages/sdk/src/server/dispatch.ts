@@ -42,6 +42,8 @@ export interface MethodEntry {
   readonly cacheKey?: ((params: Params) => string | undefined) | undefined
   /** The rate limit of each caller. */
   readonly limit?: CallLimit | undefined
+  /** Called when the limit refuses a request. */
+  readonly limited?: ((call: Exchange) => void) | undefined
   /** Whether params are checked before the handler runs. Default: always. */
   readonly checksParams?: ((method: string) => boolean) | undefined
   /** For methods that an era serves itself: whether the handler serves them instead. */
@@ -146,7 +148,10 @@ export class Dispatch {
     const entry = this.#find(method)
     if (caller.rules.lacks(method)) throw methodNotFound(method)
     const retryAfterMs = entry.limit?.take(exchange)
-    if (retryAfterMs) return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
+    if (retryAfterMs) {
+      entry.limited?.(exchange)
+      return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
+    }
     if (entry.checksParams?.(method) !== false) checkParams(method, params)
     if (entry.headersProblem && caller.rules.mirrorsHeaders) checkHeaders(entry.headersProblem, params, exchange)
     const key = this.middleware.length === 0 ? entry.cacheKey?.(params) : undefined

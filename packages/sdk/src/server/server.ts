@@ -159,7 +159,8 @@ export class Server {
       errorOf: (error) => this.#dispatch.errorOf(error),
       reportError: (error) => this.reportError(error),
     })
-    for (const [method, handler] of Object.entries(runtime.methods)) this.setMethod(method, { handler })
+    const limited: MethodEntry['limited'] = (call) => runtime.limited(call)
+    for (const [method, handler] of Object.entries(runtime.methods)) this.setMethod(method, { handler, limited })
   }
 
   /** @internal Lets tasks run until the returned function is called. */

@@ -18,12 +18,47 @@ export interface TaskRuntime {
   start(): Promise<void>
   /** Waits for running tasks, or releases them to other workers. */
   stop(): Promise<void>
+  /**
+   * Returns figures for monitoring. Those of the store are about all processes that share it.
+   *
+   * @example
+   * const { open, queued, oldestOpenMs } = await runtime.metrics()
+   */
+  metrics(): Promise<TaskMetrics>
+  /** @internal Called when the rate limit refuses a request about tasks. */
+  limited(call: Pick<Call, 'stream' | 'link' | 'request'>): void
   /** @internal Serves a call as a task. Undefined: it is an ordinary call. */
   take(serving: Serving): Reply | PromiseLike<Reply> | undefined
   /** @internal */
   readonly methods: Readonly<Record<string, RequestHandler>>
   /** @internal */
   readonly feed: TaskFeed
+}
+
+/** Figures about tasks, for monitoring. */
+export interface TaskMetrics {
+  /** Open tasks in the store. The limit is `maxOpen`. */
+  readonly open: number
+  /** Finished tasks in the store. The limit is `maxFinished`. Undefined if the store does not implement `usage`. */
+  readonly finished: number | undefined
+  /** Bytes in the store. The limit is `maxBytes`. Undefined as above. */
+  readonly bytes: number | undefined
+  /** Tasks that wait for a process to run them. Undefined as above. */
+  readonly queued: number | undefined
+  /** The age of the oldest open task. Undefined as above, or if no task is open. */
+  readonly oldestOpenMs: number | undefined
+  /** Tasks that this process runs now. */
+  readonly running: number
+  /** Tasks that this process created since its start. */
+  readonly created: number
+  /** Tasks that ended in this process since its start, by outcome. */
+  readonly completed: number
+  readonly failed: number
+  readonly cancelled: number
+  /** Requests of this process for tasks that the caller cannot use. */
+  readonly lookupsFailed: number
+  /** Requests about tasks that the rate limit refused. */
+  readonly rateLimited: number
 }
 
 /** The part of a server that tasks use. */

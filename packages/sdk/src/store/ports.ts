@@ -167,6 +167,8 @@ export interface TaskStore {
   list(listedFor: string, options: { after?: TaskPosition | undefined; limit: number }): Promise<TaskSummary[]>
   /** Returns the number of open tasks of an owner, or of all owners. Reads a counter, so the cost is constant. */
   countOpen(owner?: string): Promise<number>
+  /** Returns what the store holds, for monitoring. Without it, `metrics()` of `tasks()` knows only the number of open tasks. */
+  usage?(): Promise<TaskStoreUsage>
   /**
    * Runs ready tasks. Owners take turns; within one owner the order is roughly oldest first. One worker at a time runs
    * a task, whatever processes share the store. If that process dies, or does not renew its lease within `leaseMs`,
@@ -180,6 +182,19 @@ export interface TaskStore {
   publish(id: string, text: string): void | Promise<void>
   /** Releases connections and files. */
   close?(): void | Promise<void>
+}
+
+/** What a task store holds, of all owners and processes. */
+export interface TaskStoreUsage {
+  readonly open: number
+  /** Finished tasks. Those that expired may count until they are removed. */
+  readonly finished: number
+  /** Bytes of `body`, `summary` and notes. */
+  readonly bytes: number
+  /** Tasks that are ready and that no worker runs, those that wait for a retry included. */
+  readonly queued: number
+  /** When the oldest open task was created, in milliseconds since 1970. Undefined if no task is open. */
+  readonly oldestOpenAt: number | undefined
 }
 
 /** The position of a task in a list. */

@@ -52,12 +52,24 @@ export interface TasksOptions {
   maxAttempts?: number | undefined
   /** How long running tasks may take when the server closes. Then they are requeued. Default 2,000. */
   drainMs?: number | undefined
-  /** Called for every event of a task, for example to write an audit log. */
+  /**
+   * Called for every event of a task, and for every request about tasks that is refused: for an audit log, and to notice callers
+   * who guess ids or poll too often.
+   *
+   * @example
+   * onEvent(event) {
+   *   log(event)
+   *   if (event.type === 'lookup-failed' && event.recent >= 20) alert(`${event.principal ?? event.address} guesses task ids`)
+   * }
+   */
   onEvent?: ((event: TaskEvent) => void) | undefined
 }
 
-/** An event in the life of a task, for `onEvent`. */
-export interface TaskEvent {
+/** An event for `onEvent`. */
+export type TaskEvent = TaskLifecycleEvent | TaskRefusalEvent
+
+/** An event in the life of a task. */
+export interface TaskLifecycleEvent {
   type:
     | 'created'
     | 'started'
@@ -77,6 +89,29 @@ export interface TaskEvent {
   name: string
   /** On `started`: the number of the run, counted since the task last made progress. */
   attempt?: number | undefined
+}
+
+/** A request about tasks that was refused. */
+export interface TaskRefusalEvent {
+  type: /** The caller named a task that it cannot use. `reason` says why; the caller gets the same error for the first two. */
+    | 'lookup-failed'
+    /** The caller sent more requests than `limits.taskRequests` of the server allows. Reported once a second per caller. */
+    | 'rate-limited'
+  /** The method, such as `tasks/get`. */
+  method: string
+  /** The beginning of the id in the request: a whole one is a secret of its owner. Undefined if the request has none. */
+  taskIdPrefix: string | undefined
+  /** Who asked; undefined for unauthenticated callers. */
+  principal: string | undefined
+  /** The address of the caller, over HTTP. */
+  address: string | undefined
+  /**
+   * On `lookup-failed`: there is no such task (it may have expired), it belongs to somebody else, or the token lacks a scope of
+   * its tool.
+   */
+  reason?: 'unknown' | 'foreign' | 'scope' | undefined
+  /** How many requests of this caller were refused in the same way within the last minute, this one included. */
+  recent: number
 }
 
 export type Settings = Required<TasksOptions>

@@ -5,7 +5,7 @@ import type { TaskLimits, TaskPosition, TaskStore, TaskWriteOptions } from '../s
 import { toBase64Url } from '../util/base64url.ts'
 import { clock } from '../util/clock.ts'
 import { random } from '../util/random.ts'
-import { limitsOf, type Settings, type TaskEvent } from './options.ts'
+import { limitsOf, type Settings, type TaskEvent, type TaskLifecycleEvent } from './options.ts'
 import {
   fromEntry,
   fromSummary,
@@ -51,6 +51,18 @@ export class TaskRepository {
   readonly #settings: Settings
   readonly #limits: TaskLimits
   readonly pollInterval: AdaptivePollInterval
+  /** How many events of each type there were in this process. */
+  readonly counts: Record<TaskLifecycleEvent['type'], number> = {
+    created: 0,
+    started: 0,
+    'input-required': 0,
+    answered: 0,
+    completed: 0,
+    failed: 0,
+    cancelled: 0,
+    requeued: 0,
+    retrieved: 0,
+  }
   /** Receives errors that no request or run can report. */
   reportError: (error: unknown) => void = () => {}
 
@@ -93,13 +105,6 @@ export class TaskRepository {
     this.pollInterval.taskCreated()
     this.emit('created', task)
     return task
-  }
-
-  /** A task of another owner gives the same error after the same time as one that does not exist. */
-  async find(id: string, owner: string): Promise<Task> {
-    const entry = await this.#settings.store.get(id)
-    if (entry?.owner === owner) return fromEntry(entry)
-    throw taskNotFound()
   }
 
   /** Does not check the owner. */
@@ -180,10 +185,14 @@ export class TaskRepository {
     if (isAnswered && task) this.emit('answered', task)
   }
 
-  /** Calls the `onEvent` option. */
-  emit(type: TaskEvent['type'], { id, owner, name, attempts }: Task): void {
+  emit(type: TaskLifecycleEvent['type'], { id, owner, name, attempts }: Task): void {
     const principal = owner === '' ? undefined : owner.slice(2)
-    const event = { type, taskId: id, principal, name, ...(type === 'started' && { attempt: attempts }) }
+    this.counts[type]++
+    this.report({ type, taskId: id, principal, name, ...(type === 'started' && { attempt: attempts }) })
+  }
+
+  /** Calls the `onEvent` option. */
+  report(event: TaskEvent): void {
     try {
       this.#settings.onEvent(event)
     } catch (error) {

@@ -66,6 +66,11 @@ export class TaskRunner {
     }
   }
 
+  /** How many tasks run in this process. */
+  get running(): number {
+    return this.#running.size
+  }
+
   async stop(): Promise<void> {
     const worker = await this.#worker?.catch(() => undefined)
     this.#worker = undefined

@@ -8,7 +8,8 @@ import type { Reply } from '../replay/conversation.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
 import { type AccessOptions, mayUse } from '../server/features/feature.ts'
-import type { TaskRuntime, TaskServer, ToolTaskConfig } from '../server/task-runtime.ts'
+import type { TaskMetrics, TaskRuntime, TaskServer, ToolTaskConfig } from '../server/task-runtime.ts'
+import { clock } from '../util/clock.ts'
 import { isObject, type JsonObject, omit, pick } from '../util/objects.ts'
 import { scheduler, type Timer } from '../util/scheduler.ts'
 import { coreDialect } from './core-dialect.ts'
@@ -17,6 +18,7 @@ import { extensionDialect } from './extension-dialect.ts'
 import { listOf, listTasks } from './list.ts'
 import { resolveOptions, type Settings, type TasksOptions } from './options.ts'
 import { serveOrPromote } from './promote.ts'
+import { type RefusedCall, TaskRefusals } from './refusals.ts'
 import { type NewTask, ownerOf, TaskRepository, taskNotFound } from './repository.ts'
 import { TaskResults } from './result.ts'
 import { TaskRunner } from './runner.ts'
@@ -49,6 +51,7 @@ class Tasks implements TaskRuntime {
   readonly #repository: TaskRepository
   readonly #watchers: TaskWatchers
   readonly #results: TaskResults
+  readonly #refusals: TaskRefusals
   #server: TaskServer | undefined
   #runner: TaskRunner | undefined
   #retry: Timer | undefined
@@ -60,6 +63,7 @@ class Tasks implements TaskRuntime {
     this.#settings = settings
     this.#repository = new TaskRepository(settings)
     this.#watchers = new TaskWatchers(settings.store)
+    this.#refusals = new TaskRefusals((event) => this.#repository.report(event))
     const find = (id: string, ctx: Context) => this.#find(id, ctx.call)
     this.#results = new TaskResults(find, this.#repository, this.#watchers, () => this.#attached.questions.timeoutMs)
     this.methods = {
@@ -120,6 +124,28 @@ class Tasks implements TaskRuntime {
     scheduler.clearTimeout(this.#retry)
     await this.#runner?.stop()
     await this.#watchers.stop()
+  }
+
+  limited(call: RefusedCall): void {
+    this.#refusals.rateLimited(call)
+  }
+
+  async metrics(): Promise<TaskMetrics> {
+    const { store } = this.#settings
+    const { oldestOpenAt, ...held } = store.usage ? await store.usage() : { open: await store.countOpen() }
+    const { created, completed, failed, cancelled } = this.#repository.counts
+    const refused = this.#refusals.counts
+    return {
+      finished: undefined,
+      bytes: undefined,
+      queued: undefined,
+      ...held,
+      oldestOpenMs: oldestOpenAt === undefined ? undefined : Math.max(0, clock.now() - oldestOpenAt),
+      running: this.#runner?.running ?? 0,
+      ...{ created, completed, failed, cancelled },
+      lookupsFailed: refused['lookup-failed'],
+      rateLimited: refused['rate-limited'],
+    }
   }
 
   take(serving: Serving): Reply | PromiseLike<Reply> | undefined {
@@ -221,9 +247,19 @@ class Tasks implements TaskRuntime {
   }
 
   /** A caller needs the scopes of the tool to see, answer or cancel its tasks. */
-  async #find(id: string, call: Pick<Call, 'stream' | 'link'>): Promise<Task> {
-    const task = await this.#repository.find(id, ownerOf(principalOf(call)))
-    checkAccess(call, this.#accessTo(task).requiredScopes)
+  async #find(id: string, call: RefusedCall): Promise<Task> {
+    const task = await this.#repository.get(id)
+    // A task of another owner gives the same error after the same time as one that does not exist.
+    if (task?.owner !== ownerOf(principalOf(call))) {
+      this.#refusals.lookupFailed(call, id, task ? 'foreign' : 'unknown')
+      throw taskNotFound()
+    }
+    try {
+      checkAccess(call, this.#accessTo(task).requiredScopes)
+    } catch (error) {
+      this.#refusals.lookupFailed(call, id, 'scope')
+      throw error
+    }
     return task
   }
 

@@ -19,7 +19,7 @@ export interface TaskSubscriptionsOptions {
   readonly repository: TaskRepository
   readonly watchers: TaskWatchers
   /** Throws if the caller has no such task. */
-  find(id: string, call: Pick<Call, 'stream' | 'link'>): Promise<Task>
+  find(id: string, call: Pick<Call, 'stream' | 'link' | 'request'>): Promise<Task>
   reportError(error: unknown): void
 }
 

@@ -193,7 +193,7 @@ describe('a task whose process dies', () => {
       })
       expect(begins).toBe(3)
       expect((await peer.state(id)).statusMessage).toBe(error?.message)
-      expect(events.filter(({ type }) => type === 'started').map(({ attempt }) => attempt)).toEqual([1, 2, 3])
+      expect(events.flatMap((event) => (event.type === 'started' ? [event.attempt] : []))).toEqual([1, 2, 3])
       world.errors.splice(0)
     },
     { stores: ['memory', 'SQLite'] },

@@ -242,7 +242,7 @@ describe('onEvent', () => {
         'retrieved',
       ])
       for (const event of events) expect(event).toMatchObject({ taskId: id, name: 'ask', principal: 'ann' })
-      expect(events.filter(({ type }) => type === 'started').map(({ attempt }) => attempt)).toEqual([1, 1])
+      expect(events.flatMap((event) => (event.type === 'started' ? [event.attempt] : []))).toEqual([1, 1])
       await peer.result(await peer.start('broken'))
       await until('failed')
       await peer.cancel(await peer.start('ask'))

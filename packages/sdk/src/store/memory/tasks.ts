@@ -6,6 +6,7 @@ import type {
   TaskEntry,
   TaskPosition,
   TaskStore,
+  TaskStoreUsage,
   TaskStoreWorker,
   TaskSummary,
   TaskWriteOptions,
@@ -109,6 +110,16 @@ export class MemoryTaskStore implements TaskStore {
   async countOpen(owner?: string): Promise<number> {
     this.#removeExpired()
     return this.#index.usage(owner).open
+  }
+
+  async usage(): Promise<TaskStoreUsage> {
+    this.#removeExpired()
+    const { open, finished, bytes } = this.#index.usage()
+    let queued = 0
+    for (const ids of this.#ready.values()) queued += ids.size
+    let oldest = Number.POSITIVE_INFINITY
+    for (const { entry } of this.#tasks.values()) if (entry.isOpen) oldest = Math.min(oldest, entry.createdAt)
+    return { open, finished, bytes, queued, oldestOpenAt: open > 0 ? oldest : undefined }
   }
 
   async work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker> {

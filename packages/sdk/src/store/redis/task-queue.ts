@@ -30,6 +30,8 @@ const longestRetryMs = 30_000
 export class TaskQueue {
   /** The key of delayed jobs. */
   readonly delayed: string
+  /** The key of the jobs that workers run. */
+  readonly active: string
   /** The prefix of the keys of jobs. */
   readonly jobs: string
   readonly #queue: Queue<TaskJob>
@@ -48,6 +50,7 @@ export class TaskQueue {
     })
     this.#queue.on('error', report)
     this.delayed = this.#queue.toKey('delayed')
+    this.active = this.#queue.toKey('active')
     this.jobs = this.#queue.toKey(jobIdOf(''))
   }
 

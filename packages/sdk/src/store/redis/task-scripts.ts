@@ -24,6 +24,7 @@ local function leave(root, id)
   local owner, listed, bytes = unpack(cjson.decode(kept))
   redis.call('HDEL', root .. ':kept', id)
   redis.call('ZREM', root .. ':expiry', id)
+  redis.call('ZREM', root .. ':created', id)
   for _, name in ipairs({ ':open', ':finished' }) do
     redis.call('ZREM', root .. name, id)
     redis.call('ZREM', root .. name .. ':' .. owner, id)
@@ -39,6 +40,7 @@ local function enter(root, id, owner, listed, createdAt, expiresAt, isOpen, byte
   local score = isOpen and (expiresAt == '' and '+inf' or expiresAt) or text(now())
   redis.call('ZADD', root .. name, score, id)
   redis.call('ZADD', root .. name .. ':' .. owner, score, id)
+  if isOpen then redis.call('ZADD', root .. ':created', createdAt, id) end
   if listed then redis.call('ZADD', root .. ':list:' .. listed, createdAt, id) end
   add(root, owner, bytes)
 end
@@ -218,6 +220,31 @@ return countOpen(KEYS[1])
 `,
 }
 
+/**
+ * Keys: open, due, active jobs. Returns the number of open and finished tasks, their bytes, how many wait for a worker, and
+ * when the oldest open task was created.
+ */
+export const taskUsage: Script = {
+  name: 'task-usage',
+  keys: 3,
+  lua: `${index}${clean}
+local root = ARGV[1]
+clean(root, 100)
+local open = countOpen(KEYS[1])
+-- Tasks that expired may be among the first until they are removed.
+local oldest = ''
+for from = 0, 900, 100 do
+  local ids = redis.call('ZRANGE', root .. ':created', from, from + 99, 'WITHSCORES')
+  for at = 1, #ids, 2 do
+    if oldest == '' and redis.call('ZSCORE', KEYS[1], ids[at]) then oldest = ids[at + 1] end
+  end
+  if oldest ~= '' or #ids < 200 then break end
+end
+local queued = math.max(0, redis.call('ZCARD', KEYS[2]) - redis.call('LLEN', KEYS[3]))
+return { open, redis.call('ZCARD', root .. ':finished'), bytesOf(root, 'total'), queued, oldest }
+`,
+}
+
 /** Keys: task, due. Returns how often the task became ready, and its owner; nothing if it is gone or not ready. */
 export const takeTask: Script = {
   name: 'take-task',
@@ -269,4 +296,13 @@ return found
 `,
 }
 
-export const taskScripts = [createTask, replaceTask, listTasks, countOpenTasks, takeTask, finishTask, sweepTasks]
+export const taskScripts = [
+  createTask,
+  replaceTask,
+  listTasks,
+  countOpenTasks,
+  taskUsage,
+  takeTask,
+  finishTask,
+  sweepTasks,
+]

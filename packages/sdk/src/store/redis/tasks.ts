@@ -6,6 +6,7 @@ import type {
   TaskEntry,
   TaskPosition,
   TaskStore,
+  TaskStoreUsage,
   TaskStoreWorker,
   TaskSummary,
   TaskWriteOptions,
@@ -17,7 +18,7 @@ import { type Client, type Connections, isConnected, load } from './connections.
 import type { Keys } from './keys.ts'
 import { runScript } from './scripts.ts'
 import { type BullMq, jobIdOf, TaskQueue } from './task-queue.ts'
-import { countOpenTasks, createTask, listTasks, overloads, replaceTask } from './task-scripts.ts'
+import { countOpenTasks, createTask, listTasks, overloads, replaceTask, taskUsage } from './task-scripts.ts'
 import { RedisTaskWorker } from './task-worker.ts'
 
 /**
@@ -89,6 +90,13 @@ export class RedisTaskStore implements TaskStore {
   async countOpen(owner?: string): Promise<number> {
     const { client } = await this.#open()
     return Number(await runScript(client, countOpenTasks, this.#keys.open(owner)))
+  }
+
+  async usage(): Promise<TaskStoreUsage> {
+    const { client, queue } = await this.#open()
+    const reply = await runScript(client, taskUsage, this.#keys.open(), this.#keys.due, queue.active, this.#keys.root)
+    const [open, finished, bytes, queued, oldest] = reply as [number, number, number, number, string]
+    return { open, finished, bytes, queued, oldestOpenAt: oldest === '' ? undefined : Number(oldest) }
   }
 
   async work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker> {

@@ -34,6 +34,7 @@ export class Jobs {
   readonly #failures: Statement
   readonly #postpone: Statement
   readonly #misdated: Statement
+  readonly #waiting: Statement
   readonly #redate: Statement
   readonly #prefix = random.uuid()
   #claims = 0
@@ -71,6 +72,10 @@ export class Jobs {
       'UPDATE job SET claim = NULL, due_at = ?, is_again = 0, failures = ? WHERE task = ? AND claim = ?',
     )
     this.#misdated = database.prepare('SELECT task FROM job WHERE claim IS NULL AND due_at > ? LIMIT 1')
+    this.#waiting = database.prepare(
+      `SELECT count(*) AS number FROM job JOIN task ON task.key = job.task
+       WHERE (job.claim IS NULL OR job.due_at <= ?) AND (task.expires_at IS NULL OR task.expires_at > ?)`,
+    )
     this.#redate = database.prepare('UPDATE job SET due_at = ? WHERE claim IS NULL AND due_at > ?')
   }
 
@@ -94,6 +99,12 @@ export class Jobs {
     }
     this.#isMisdated = first !== undefined && first > longestRetryMs && !!this.#misdated.get(now + longestRetryMs)
     return this.#isMisdated ? 0 : first
+  }
+
+  /** Returns the number of tasks that no worker runs: those that wait for their turn or a retry, or whose lease expired. */
+  waiting(): number {
+    const now = this.#now()
+    return Number(this.#waiting.get(now, now)?.number)
   }
 
   /** Claims up to `limit` tasks. Owners take turns. */

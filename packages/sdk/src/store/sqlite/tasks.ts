@@ -5,6 +5,7 @@ import type {
   TaskLimits,
   TaskPosition,
   TaskStore,
+  TaskStoreUsage,
   TaskStoreWorker,
   TaskSummary,
   TaskWriteOptions,
@@ -48,6 +49,7 @@ export class SqliteTaskStore implements TaskStore {
   readonly #total: Statement
   readonly #expiredOpen: Statement
   readonly #expiredOpenOf: Statement
+  readonly #oldestOpen: Statement
   readonly #expiredOf: Statement
   readonly #oldestFinished: Statement
   readonly #oldestFinishedOf: Statement
@@ -89,6 +91,7 @@ export class SqliteTaskStore implements TaskStore {
     const expiredOpen = 'SELECT count(*) AS number FROM task WHERE is_open = 1 AND expires_at <= ?'
     this.#expiredOpen = database.prepare(expiredOpen)
     this.#expiredOpenOf = database.prepare(`${expiredOpen} AND owner = ?`)
+    this.#oldestOpen = database.prepare(`SELECT min(created_at) AS at FROM task WHERE is_open = 1 AND ${isAlive}`)
     this.#expiredOf = database.prepare(
       'SELECT key FROM task WHERE is_open = 1 AND owner = ? AND expires_at <= ? LIMIT ?',
     )
@@ -145,6 +148,19 @@ export class SqliteTaskStore implements TaskStore {
     const now = this.#now()
     const expired = owner === undefined ? this.#expiredOpen.get(now) : this.#expiredOpenOf.get(now, owner)
     return this.#inventory.usage(owner).open - Number(expired?.number)
+  }
+
+  async usage(): Promise<TaskStoreUsage> {
+    const open = await this.countOpen()
+    const { finished, bytes } = this.#usageOf(undefined)
+    const oldest = this.#oldestOpen.get(this.#now())?.at
+    return {
+      open,
+      finished,
+      bytes,
+      queued: this.#jobs.waiting(),
+      oldestOpenAt: oldest == null ? undefined : Number(oldest),
+    }
   }
 
   async work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker> {

@@ -102,7 +102,7 @@ export function keeping({ it, expect, entry }: Suite): void {
   })
 }
 
-export function listing({ it, expect, entry }: Suite): void {
+export function listing({ it, expect, entry, driver }: Suite): void {
   const ids = async (store: TaskStore, owner: string, limit = 100) =>
     (await store.list(owner, { limit })).map(({ id }) => id)
 
@@ -174,6 +174,25 @@ export function listing({ it, expect, entry }: Suite): void {
     expect(await far.countOpen('somebody')).toBe(3)
     await near.create(entry('another', { owner: 'another' }))
     expect(await far.countOpen()).toBe(4)
+  })
+
+  it('reports what it holds, for monitoring [TASK-059]', async (near, far) => {
+    if (!near.usage || !far.usage) return
+    expect(await near.usage()).toEqual({ open: 0, finished: 0, bytes: 0, queued: 0, oldestOpenAt: undefined })
+    const expiresAt = (driver.now?.() ?? clock.now()) + 1000
+    await near.create(entry('soon gone', { createdAt: 1000, expiresAt }), { isReady: true })
+    await near.create(entry('young', { createdAt: 4000, owner: 'another' }), { isReady: true })
+    await near.create(entry('old', { createdAt: 2000 }))
+    await near.create(entry('done', { createdAt: 500, isOpen: false }))
+    const { bytes, ...first } = await far.usage()
+    expect(first).toEqual({ open: 3, finished: 1, queued: 2, oldestOpenAt: 1000 })
+    expect(bytes > 0).toBe(true)
+    await driver.advance(1100)
+    const { open, queued, oldestOpenAt } = await far.usage()
+    expect({ open, queued, oldestOpenAt }).toEqual({ open: 2, queued: 1, oldestOpenAt: 2000 })
+    await far.replace(entry('old', { createdAt: 2000, version: 2, isOpen: false }))
+    const last = await near.usage()
+    expect([last.open, last.finished, last.oldestOpenAt]).toEqual([1, 2, 4000])
   })
 }
 
