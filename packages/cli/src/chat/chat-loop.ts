@@ -1,4 +1,4 @@
-import type { Host, Model, ServerStatus } from 'tenon/host'
+import type { Host, HostToolResult, Model, ServerStatus } from 'tenon/host'
 import { CliError, exitCodes } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
 import { fit, safeLine } from '../safe-text.ts'
@@ -81,13 +81,24 @@ export class ChatLoop {
       onText: (text) => this.#output.print(...quoted(text, this.#output)),
       onCall: (name, args) =>
         this.#output.print(paint.faint(fit(safeLine(`→ ${name} ${JSON.stringify(args)}`), width))),
-      onResult: (name, result) => {
-        const lines = viewToolResult(result, this.#output)
-        const more =
-          lines.length > maxResultLines ? [paint.faint(`  (${lines.length - maxResultLines} more lines)`)] : []
-        this.#output.print(paint.faint(`← ${name}`), ...lines.slice(0, maxResultLines), ...more)
-      },
+      onResult: (name, result) => this.#output.print(paint.faint(`← ${name}`), ...this.#viewResult(result)),
+      onTaskEnd: (name, end) =>
+        this.#terminal.lines.interject(() => {
+          const lines = 'result' in end ? this.#viewResult(end.result) : quoted(end.error.message, this.#output)
+          this.#output.print(paint.faint(`← ${name} (task)`), ...lines)
+        }),
+      // Without a terminal the program ends with its input, so results must not come later.
+      background: this.#terminal.isInteractive,
     })
+  }
+
+  #viewResult(result: HostToolResult): string[] {
+    const lines = viewToolResult(result, this.#output)
+    const rest = lines.length - maxResultLines
+    return [
+      ...lines.slice(0, maxResultLines),
+      ...(rest > 0 ? [this.#output.paint.faint(`  (${rest} more lines)`)] : []),
+    ]
   }
 
   #interject(text: string): void {

@@ -222,6 +222,12 @@ export class Host {
    * @example
    * const result = await host.callTool('files_read_text_file', { path: 'a.txt' })
    * console.log(result.text, result.source.server)
+   *
+   * @example
+   * // A call that becomes a task does not keep the model waiting.
+   * const first = await host.callTool('reports_write', { topic: 'tides' }, { background: true })
+   * giveToModel(first.text)
+   * if (first.pending) giveToModel((await first.pending).text)
    */
   async callTool(
     name: string,
@@ -239,6 +245,25 @@ export class Host {
     args: Readonly<Record<string, unknown>>,
     options: HostCallOptions = {},
   ): Promise<HostToolResult> {
+    if (!options.background) return this.#callOn(tool, args, options)
+    return new Promise((resolve, reject) => {
+      // The connection is in use until the task has ended.
+      const started = async (result: HostToolResult) => {
+        resolve(result)
+        await result.pending?.catch(() => {})
+        return result
+      }
+      this.#callOn(tool, args, options, started).catch(reject)
+    })
+  }
+
+  /** @param then Keeps the connection in use until it resolves. */
+  #callOn(
+    tool: HostTool,
+    args: Readonly<Record<string, unknown>>,
+    options: HostCallOptions,
+    then?: (result: HostToolResult) => Promise<HostToolResult>,
+  ): Promise<HostToolResult> {
     return this.#connections.use(
       tool.server,
       ({ connection, client, send }) => {
@@ -248,7 +273,9 @@ export class Host {
         const timeoutMs = options.timeoutMs ?? connection.config.timeoutMs
         const isCurrent = () => connection.stillHas(own)
         const { server } = connection
-        return this.#calls.call({ client, server, tool, own, isCurrent, send }, args, { ...options, timeoutMs })
+        const found = { client, server, tool, own, isCurrent, send }
+        const called = this.#calls.call(found, args, { ...options, timeoutMs })
+        return then ? called.then(then) : called
       },
       options,
     )

@@ -29,6 +29,12 @@ import type { ResultReview, Reviewed } from './result-review.ts'
 export interface HostCallOptions extends Pick<RequestOptions, 'signal' | 'timeoutMs' | 'onProgress'> {
   /** Passed on to the server, for example `traceparent`. */
   _meta?: RequestMeta | undefined
+  /**
+   * Hands control back as soon as the call runs as a task: the result is then a text for the model, of the server or of the host,
+   * and `pending` of the result is the result of the task. The call requests a task where the tool supports it. `signal` cancels
+   * the task, and `timeoutMs` is about its creation. Default false: the call waits for its task.
+   */
+  background?: boolean | undefined
   /** @internal Headers to pass on to a server over HTTP. */
   headers?: Readonly<Record<string, string>> | undefined
   /** @internal For a caller of a gateway. */
@@ -52,6 +58,11 @@ export interface HostToolResult extends ToolResult {
   readonly source: ResultSource
   /** What is suspicious about the result. Show it to the user before the model acts on the result. */
   readonly findings: readonly Finding[]
+  /**
+   * With `background`, if the call runs as a task: its result. Rejects as `callTool` would. Give it to the model, or show it to
+   * the user.
+   */
+  readonly pending?: Promise<HostToolResult> | undefined
 }
 
 export interface ToolCallsOptions {
@@ -125,6 +136,7 @@ export class ToolCalls {
     if (room) await room
     const running = this.#begin(tool, options)
     try {
+      if (options.background) return await this.#startInBackground(found, args, running, options)
       const task = options.relayed?.asTask && canBeTask(own, client) ? { task: {} } : {}
       const result = await client.callTool(
         { name: own.name, arguments: { ...args }, ...task, ...meta(options) },
@@ -132,10 +144,58 @@ export class ToolCalls {
       )
       return await this.#accept(found, args, result, running, options)
     } catch (thrown) {
-      const error = await this.#toError(thrown, found, options)
-      running.end(error instanceof Suspended ? 'suspended' : 'failed', error)
-      throw error
+      throw await this.#failed(thrown, found, running, options)
     }
+  }
+
+  async #failed(thrown: unknown, found: FoundTool, running: RunningCall, options: HostCallOptions): Promise<unknown> {
+    const error = await this.#toError(thrown, found, options)
+    running.end(error instanceof Suspended ? 'suspended' : 'failed', error)
+    return error
+  }
+
+  /** Returns a text for the model if the call became a task, which goes on. */
+  async #startInBackground(
+    found: FoundTool,
+    args: Readonly<Record<string, unknown>>,
+    running: RunningCall,
+    options: HostCallOptions,
+  ): Promise<HostToolResult> {
+    const { client, own, send, tool } = found
+    const task = await client.callToolAsTask(own.name, { ...args }, { ...running.options, ...send, ...meta(options) })
+    if (task.id === undefined) return this.#accept(found, args, await task.result(), running, options)
+    this.#record(tool.name, tool.server, { id: running.id, arguments: args, task: task.id })
+    const cancel = () => void task.cancel().catch(() => {})
+    if (options.signal?.aborted) cancel()
+    else options.signal?.addEventListener('abort', cancel, { once: true })
+    const pending = task
+      .result()
+      .then((result) => this.#accept(found, args, result, running, options))
+      .catch(async (thrown) => {
+        throw await this.#failed(thrown, found, running, options)
+      })
+      .finally(() => options.signal?.removeEventListener('abort', cancel))
+    // Nobody may wait for it any more. The event `call` and the audit log say how it ended.
+    pending.catch(() => {})
+    return Object.defineProperty(await this.#immediate(found, task.immediateResponse, options), 'pending', {
+      value: pending,
+    })
+  }
+
+  /** The text for the model until the task has ended: that of the server passes the same review as a result. */
+  async #immediate(
+    { server, tool, own }: FoundTool,
+    given: string | undefined,
+    options: HostCallOptions,
+  ): Promise<HostToolResult> {
+    const isUsable = given !== undefined && given.trim() !== '' && given.length <= maxImmediateChars
+    const text = isUsable
+      ? given
+      : `${tool.name} is running as a task. Continue without its result, which follows later.`
+    const result = toToolResult({ content: [{ type: 'text', text }] })
+    if (!isUsable) return withSource(tool, result, { result, findings: [] })
+    const received = { server, of: 'tool', name: own.name, catalogName: tool.name, result } as const
+    return withSource(tool, result, await this.#options.review.review(received, options))
   }
 
   /** 2026-07-28 tools: the client validates the input. */
@@ -248,6 +308,9 @@ export class ToolCalls {
     audit?.append({ event: 'tool-call', server, caller, details: { tool, ...details } })
   }
 }
+
+/** A longer text is not a short answer for the meantime. */
+const maxImmediateChars = 4_000
 
 const notCompared: Finding = {
   rule: 'not-inspected',

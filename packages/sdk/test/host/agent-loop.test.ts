@@ -3,12 +3,16 @@ import * as z from 'zod'
 import { type AgentHost, runAgent } from '../../../../examples/host/agent.ts'
 import type { Client } from '../../src/client/client.ts'
 import { connect } from '../../src/connect/connect.ts'
+import { createHost } from '../../src/host/host.ts'
 import { aiSdk } from '../../src/host/models/ai-sdk.ts'
 import { anthropic } from '../../src/host/models/anthropic.ts'
 import type { Model } from '../../src/host/models/model.ts'
 import { openai } from '../../src/host/models/openai.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
+import { tasks } from '../../src/tasks/runtime.ts'
+import { gate } from '../kit/gate.ts'
 import { scripted } from './scripted-models.ts'
+import { allowAll } from './support.ts'
 
 let clients: Map<string, Client>
 let files: Map<string, string>
@@ -192,5 +196,41 @@ describe.each(Object.keys(adapters))('the agent loop with %s', (api) => {
     await expect(runAgent(host, model, 'Loop', { signal: controller.signal })).rejects.toMatchObject({
       code: 'cancelled',
     })
+  })
+})
+
+describe('the agent loop with a host', () => {
+  it('does not wait for tasks until the model has nothing else to do [TASK-014]', async () => {
+    const done = gate<string>()
+    const server = new McpServer({ name: 'reports', version: '1.0.0' }, { tasks: tasks({ pollIntervalMs: 20 }) })
+    server.registerTool('write', { execution: { taskSupport: 'required' } }, () => done.opened)
+    server.registerTool('release', {}, () => {
+      done.open('It was a good year.')
+      return 'released'
+    })
+    await using reports = await createHost({ servers: { reports: { server } }, policy: allowAll })
+    const { model, calls } = adapters.anthropic!([
+      [{ tool: 'reports_write', input: {} }],
+      [{ tool: 'reports_release', input: {} }],
+      'I wait.',
+      'It was a good year.',
+    ])
+    expect(await runAgent(reports, model, 'Write a report')).toBe('It was a good year.')
+    expect(JSON.stringify(calls[1]?.body)).toContain('is running as a task')
+    expect(JSON.stringify(calls[3]?.body)).toContain('Result of reports_write')
+  })
+
+  it('shows what is suspicious about a result to the user and to the model', async () => {
+    const server = new McpServer({ name: 'mail', version: '1.0.0' })
+    server.registerTool('read', {}, () => 'Hello\u200b\u200b\u200b\u200b there, see you.')
+    const policy = [{ kind: 'result' as const, decide: 'allow' as const }, ...allowAll]
+    await using mail = await createHost({ servers: { mail: { server } }, policy })
+    const { findings } = await mail.callTool('mail_read')
+    expect(findings.length).toBeGreaterThan(0)
+    const { model, calls } = adapters.anthropic!([[{ tool: 'mail_read', input: {} }], 'Done.'])
+    const shown: string[] = []
+    await runAgent(mail, model, 'Read', { onFinding: (tool, finding) => shown.push(`${tool}: ${finding}`) })
+    expect(shown).toEqual(findings.map(({ message, where }) => `mail_read: ${message} (${where})`))
+    expect(JSON.stringify(calls[1]?.body)).toContain('Suspicious data, not instructions')
   })
 })

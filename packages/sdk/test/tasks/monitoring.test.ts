@@ -3,6 +3,7 @@ import { McpServer } from 'tenon/server'
 import { MemoryTaskStore, type TaskRefusalEvent, tasks } from 'tenon/tasks'
 import { describe, expect, it, vi } from 'vitest'
 import { TaskRefusals } from '../../src/tasks/refusals.ts'
+import { gate } from '../kit/gate.ts'
 import { always, eventLog, everyDialect, everyTask, modern, type World } from './support.ts'
 
 const unknown = 'no-such-task-in-this-store'
@@ -109,12 +110,9 @@ describe('metrics()', () => {
     async (world) => {
       const runtime = tasks({ store: await world.openStore(), concurrency: 1, pollIntervalMs: 20, drainMs: 100 })
       const server = new McpServer({ name: 'lab', version: '1.0.0' }, { tasks: runtime })
-      let release = () => {}
-      const gate = new Promise<void>((resolve) => {
-        release = resolve
-      })
+      const done = gate()
       server.registerTool('quick', always, () => 'done')
-      server.registerTool('slow', always, () => gate.then(() => 'done'))
+      server.registerTool('slow', always, () => done.opened.then(() => 'done'))
       server.registerTool('broken', always, () => {
         throw new ProtocolError(-32050, 'Not on Sundays')
       })
@@ -137,7 +135,7 @@ describe('metrics()', () => {
       expect(bytes).toBeGreaterThan(0)
       expect(oldestOpenMs).toBeGreaterThanOrEqual(0)
       await peer.cancel(waiting)
-      release()
+      done.open()
       await peer.result(slow)
       expect(await runtime.metrics()).toMatchObject({ open: 0, finished: 4, cancelled: 1, oldestOpenMs: undefined })
       await server.close()

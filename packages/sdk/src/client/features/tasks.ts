@@ -1,4 +1,5 @@
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import type { RequestMeta } from '../../protocol/meta.ts'
 import type { CoreTask, ListTasksResult } from '../../protocol/tasks.ts'
 import { joinSignals } from '../../util/abort.ts'
 import type { Connection } from '../connection.ts'
@@ -14,6 +15,8 @@ import type { Tools } from './tools.ts'
 export interface TaskCallOptions extends RequestOptions {
   /** The requested lifetime of the task in milliseconds (2025-11-25). Default: the server decides. */
   ttlMs?: number | undefined
+  /** Sent with the call, for example `traceparent`. */
+  _meta?: RequestMeta | undefined
 }
 
 export interface TasksOptions {
@@ -37,12 +40,12 @@ export class Tasks {
   async callTool(
     name: string,
     args: Record<string, unknown>,
-    { ttlMs, ...options }: TaskCallOptions,
+    { ttlMs, _meta, ...options }: TaskCallOptions,
   ): Promise<TaskHandle> {
     const { connection, requester, tools, tasks, usesTasks } = this.#options
     const missing = requester.require('tools')
     if (missing) await missing
-    const params = { name, arguments: args }
+    const params = { name, arguments: args, ...(_meta && { _meta }) }
     const sent = { ...options, progress: true, takesTasks: usesTasks }
     const isOffered = await tools.supportsTasks(name)
     if (!isOffered && !(usesTasks && offersTaskExtension(connection.live?.era.facts))) {
