@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
+import { seenOutput } from './seen-output.ts'
 
 /** Each command is one file, which is loaded only if it is needed: all of them take longer to load than most take to run. Help lists them in this order. */
 const commands: ReadonlyMap<string, () => Promise<(program: Command) => void>> = new Map([
@@ -41,6 +42,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   }
   try {
     await (await createProgram(args)).parseAsync([...args], { from: 'user' })
+    for (const crash of seenOutput.crashes) output.note(output.notePaint.warning(`tenon: ${crash}`))
     return Number(process.exitCode ?? exitCodes.ok)
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok

@@ -1,5 +1,6 @@
 import { describeError } from './exit-codes.ts'
 import { columnsOf, fit, padEnd, safeJson, safeText, wrap } from './safe-text.ts'
+import { messageWithoutOutput } from './seen-output.ts'
 
 /** Options of `createOutput`. */
 export interface OutputOptions {
@@ -87,7 +88,8 @@ function createPaint(isColored: boolean): Paint {
 function errorLines(error: unknown, paint: Paint): string[] {
   const { message, hint } = describeError(error)
   const width = lineWidth()
-  const lines = wrap(`tenon: ${safeText(message, maxErrorChars)}`, width).map((line) => paint.warning(line))
+  const text = safeText(messageWithoutOutput(error, message), maxErrorChars)
+  const lines = wrap(`tenon: ${text}`, width).map((line) => paint.warning(line))
   return hint === undefined ? lines : [...lines, ...wrap(safeText(hint), width)]
 }
 

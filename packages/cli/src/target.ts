@@ -1,12 +1,13 @@
 import { basename, extname, resolve } from 'node:path'
 import { ErrorCode, PeerError } from 'tenon'
-import { type Client, type ConnectOptions, connect, type TraceListener } from 'tenon/client'
+import { type Client, type ConnectOptions, connect, StdioClientTransport, type TraceListener } from 'tenon/client'
 import type { ServerConfig, ServerConfigs, UrlServerConfig } from 'tenon/host'
 import { findServer, findServers, readServers } from './config-files.ts'
 import { CliError, exitCodes, isAuthorizationError, loginRequired, unknownOption, usageError } from './exit-codes.ts'
 import type { ConfigFlags, ConnectionFlags, OutputFlags, RevisionFlags } from './options.ts'
 import { createOutput, type Output } from './output.ts'
 import { programOf } from './program-of.ts'
+import type { ServerOutput } from './server-output.ts'
 
 /** A server that the user named on the command line. */
 export interface Target {
@@ -94,25 +95,36 @@ export type TargetClientOptions = Pick<
   'handlers' | 'tasks' | 'taskIds' | 'signal' | 'logLevel' | 'trace' | 'cache' | 'request' | 'restarts'
 >
 
+/** What `openTarget` takes besides the flags. */
+export interface OpenOptions extends TargetClientOptions {
+  /** Shows the stderr of a server that is started. `--trace` shows it too, so then it is not used. */
+  readonly serverOutput?: ServerOutput | undefined
+}
+
 /**
  * Connects to a target with the options of the command line: headers, timeout, revision, login and trace.
  * @throws CliError with the exit code 4 if the server requires a login that there is not
  */
-export async function openTarget(target: Target, flags: OpenFlags, own: TargetClientOptions = {}): Promise<Client> {
+export async function openTarget(target: Target, flags: OpenFlags, own: OpenOptions = {}): Promise<Client> {
   const { config } = target
+  const { serverOutput, ...clientOptions } = own
   const { timeout, revision } = flags
   const output = createOutput(flags)
   const options: ConnectOptions = {
     ...(revision && { revision }),
     ...(timeout !== undefined && { connectTimeoutMs: timeout, request: { timeoutMs: timeout } }),
     ...(flags.trace && { trace: await printedTrace(output) }),
-    ...own,
+    ...clientOptions,
   }
   if ('server' in config) throw new TypeError('A target is never a server in this process.')
   if ('url' in config) return openUrl(config, flags, options, output)
   const { command, args, env, cwd } = config
+  const stderr = flags.trace ? undefined : serverOutput?.push
+  const transport = new StdioClientTransport({ command, args, cwd, ...(env && { env: { ...env } }), stderr })
   try {
-    return await connect({ command, args, cwd, ...(env && { env: { ...env } }) }, options)
+    const client = await connect(transport, options)
+    serverOutput?.connected(transport.process)
+    return client
   } catch (error) {
     throw isUnknownHandshake(error) ? notMcp(describeTarget(target), error) : error
   }

@@ -6,6 +6,7 @@ import { startWebSite } from './web-site.ts'
 
 const workshop = fixture('workshop.js')
 const notes = fixture('notes.js')
+const unruly = fixture('unruly.js')
 
 describe('tenon call', () => {
   it('prints the text of the result', async () => {
@@ -120,6 +121,35 @@ describe('tenon call', () => {
     const { code, stderr } = await work.run(['call', workshop, 'ask'])
     expect(code).toBe(1)
     expect(stderr).toContain('Run the command in a terminal to answer it.')
+  })
+
+  it('shows what the server writes to stderr, but not its greeting', async () => {
+    using work = new Workspace()
+    const { code, stdout, stderr } = await work.run(['call', unruly, 'warn'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' })
+    expect(stderr).toBe('│ Warning: the cache folder is missing\n│ the disk is nearly full <U+001B>[31m\n')
+    const flood = (await work.run(['call', unruly, 'flood'])).stderr
+    expect(flood).toContain('│ line 199\n│ (the server wrote more to stderr, which is not shown)\n')
+    expect(flood).not.toContain('line 200')
+  })
+
+  it('says that the server crashed after it had answered', async () => {
+    using work = new Workspace()
+    const { code, stdout, stderr } = await work.run(['call', unruly, 'late'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'ok\n' })
+    expect(stderr).toContain('│ Error: the pool was closed twice\n')
+    expect(stderr).toMatch(/\ntenon: The server crashed: it exited with code 1\.\n$/)
+  })
+
+  it('shows the stderr of a server that exits during the call once', async () => {
+    using work = new Workspace()
+    const { code, stderr } = await work.run(['call', unruly, 'exit'])
+    expect(code).toBe(3)
+    expect(stderr).toBe(
+      '│ Warning: the cache folder is missing\n│ cannot go on\ntenon: The connection closed before the response (exit code 3)\n',
+    )
+    const json = await work.run(['call', unruly, 'exit', '--json'])
+    expect(readJson('error', json.stdout).error.message).toContain('cannot go on')
   })
 
   it.each([

@@ -48,7 +48,8 @@ async function call(words: string[], flags: CallFlags, program: Command): Promis
   const given = await readArgs(flags.args)
   let line: ProgressLine | undefined
   const handlers = questionHandlers(flags.color, () => line)
-  await using client = await connectTarget(target, flags, output, { tasks: true, ...(handlers && { handlers }) })
+  const note = (...lines: string[]) => (line ?? output).note(...lines)
+  await using client = await connectTarget(target, flags, output, { tasks: true, note, ...(handlers && { handlers }) })
   const { inputSchema } = await findTool(client, name)
   const args = parseArgumentWords(pairs, inputSchema, given)
   line = new ProgressLine(name, output)

@@ -40,7 +40,8 @@ async function task(words: string[], flags: TaskFlags, program: Command): Promis
   if (extra !== undefined) throw usageError(`Unexpected argument after the id of the task: ${extra}`)
   let line: ProgressLine | undefined
   const handlers = questionHandlers(flags.color, () => line)
-  await using client = await connectTarget(target, flags, output, { tasks: true, ...(handlers && { handlers }) })
+  const note = (...lines: string[]) => (line ?? output).note(...lines)
+  await using client = await connectTarget(target, flags, output, { tasks: true, note, ...(handlers && { handlers }) })
   const handle = client.resumeTask(id)
   if (flags.cancel) return await cancel(handle, output)
   line = new ProgressLine('task', output)
