@@ -4,16 +4,45 @@ import { isPlainTextServer, isUntrustedCertificate, type NetworkError, someCause
 const openingMethods: ReadonlySet<string> = new Set(['server/discover', 'initialize'])
 
 /**
- * Advice about a request that failed; empty if there is none.
+ * Describes why no connection could be opened, and what to do. The code of the error is at the end, for a search engine.
+ * @param method The JSON-RPC method.
+ */
+export function describeUnreachable(cause: unknown, url: URL, method: string): string {
+  const what = `connect to ${url.origin}${url.pathname}: ${unreachableReason(cause, url)} (${detailOf(cause)})`
+  return openingMethods.has(method) ? `Cannot ${what}` : `${method} was not sent: cannot ${what}`
+}
+
+function unreachableReason(cause: unknown, url: URL): string {
+  const has = (code: string) => someCause(cause, (error) => error.code === code)
+  if (isPlainTextServer(cause))
+    return `the server does not use TLS on this port. Use ${withProtocol(url, 'http:')} instead`
+  if (isUntrustedCertificate(cause)) return certificateReason(has)
+  if (has('ECONNREFUSED'))
+    return `nothing is listening on ${url.host}. Start the server, or check the host and the port of the URL`
+  if (has('ENOTFOUND')) return `there is no host named "${url.hostname}". Check the spelling of the URL`
+  if (has('EAI_AGAIN')) return `the name "${url.hostname}" cannot be looked up now. Check the network connection`
+  return 'the host does not answer. Check the URL, the network connection and firewalls'
+}
+
+function certificateReason(has: (code: string) => boolean): string {
+  if (has('CERT_HAS_EXPIRED')) return 'the certificate of the server has expired. Its operator has to renew it'
+  if (has('ERR_TLS_CERT_ALTNAME_INVALID'))
+    return 'the certificate of the server is for another host name. Use the name that the certificate is for'
+  return 'the certificate of the server is not trusted. If it is yours, set the environment variable NODE_EXTRA_CA_CERTS to the file of its authority'
+}
+
+/** The code of an error, or its message if it has none. */
+function detailOf(cause: unknown): string {
+  const { code, cause: inner, message } = (cause ?? {}) as NetworkError
+  if (code !== undefined) return String(code)
+  return inner === undefined ? String(message ?? cause) : detailOf(inner)
+}
+
+/**
+ * Advice about a request whose response did not arrive; empty if there is none.
  * @param method The JSON-RPC method.
  */
 export function hintFor(cause: unknown, url: URL, method: string): string {
-  if (url.protocol === 'https:' && isPlainTextServer(cause)) {
-    return `. The server does not use TLS on this port: connect to ${withProtocol(url, 'http:')} instead`
-  }
-  if (isUntrustedCertificate(cause)) {
-    return '. The certificate of the server is not trusted: pass its authority in the environment variable NODE_EXTRA_CA_CERTS'
-  }
   // The fetch of Node 24 gives its parser errors a name, but no code.
   if (someCause(cause, ({ code, name }) => String(code).startsWith('HPE_') || name === 'HTTPParserError')) {
     return `. The server does not speak HTTP on this port${url.protocol === 'http:' ? orHttps(url) : ''}`

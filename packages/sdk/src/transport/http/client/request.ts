@@ -1,7 +1,7 @@
 import type { ClientAuth } from '../../../auth/client/client-auth.ts'
 import { AuthError, HttpError } from '../../../errors.ts'
 import { BoundedBody } from '../../../net/limits.ts'
-import { isTlsFailure, wasNotSent } from '../../../net/network-errors.ts'
+import { wasNotSent } from '../../../net/network-errors.ts'
 import { followRedirect, locationOf } from '../../../net/redirect.ts'
 import { maxCredentialRetries, retryAfterFailure, retryAfterRefusal } from '../../../net/retry.ts'
 import type { ResponseHandler, ResponseHead } from '../../../net/send.ts'
@@ -9,7 +9,7 @@ import { maxTimerMs } from '../../../util/backoff.ts'
 import { isThenable } from '../../../util/maybe-async.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { authorizationContextOf, type ClientConfig } from './config.ts'
-import { hintFor, hintForStatus } from './hints.ts'
+import { describeUnreachable, hintFor, hintForStatus } from './hints.ts'
 
 /** How the body of a successful response is read: as one text, in chunks as they arrive, or not at all. */
 export type BodyMode = 'text' | 'chunks' | 'none'
@@ -175,12 +175,13 @@ export class ClientRequest implements ResponseHandler {
     const { retries = this.#config.recovers } = this.#options
     const waitMs = retries ? retryAfterFailure(cause, this.#config.backoff, this.#attempt) : undefined
     if (waitMs !== undefined) return this.#retry(waitMs)
-    const hint = hintFor(cause, this.#url, this.#options.label)
+    const { label, method } = this.#options
     if (wasNotSent(cause)) {
-      const why = isTlsFailure(cause) ? hint : ''
-      return this.#fail(`could not reach the server: ${messageOf(cause)}${why}`, 'not-sent', cause)
+      const message = describeUnreachable(cause, this.#url, label)
+      return this.#giveUp(new HttpError(message, { outcome: 'not-sent', method, cause }))
     }
     if (this.#mode === 'refusal' && this.#head) return this.#refused()
+    const hint = hintFor(cause, this.#url, label)
     this.#fail(`did not get a complete response: ${messageOf(cause)}${hint}`, 'unknown', cause)
   }
 
@@ -301,13 +302,28 @@ function refusalText(body: BoundedBody | undefined): string {
   return body ? new TextDecoder().decode(body.take().subarray(0, maxRefusalBytes)) : ''
 }
 
-/** The beginning of an error response, on one line: it may be a web page. */
+/** What an error response says: the message of a JSON error, otherwise the beginning of the body, which may be a web page. */
 function excerpt(body: string): string {
-  const text = body
+  const said = messageIn(body)
+  const text = (said ?? body)
     .slice(0, 1_000)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
-  return text === '' ? '' : `, ${JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)}`
+  if (text === '') return ''
+  const short = text.length > 200 ? `${text.slice(0, 200)}…` : text
+  return said === undefined ? `, ${JSON.stringify(short)}` : `: ${short}`
+}
+
+/** The message of a JSON-RPC error, or of an OAuth error (RFC 6749, 5.2). */
+function messageIn(body: string): string | undefined {
+  if (!body.startsWith('{')) return undefined
+  try {
+    const { error, error_description: description } = JSON.parse(body)
+    const said = error?.message ?? description
+    return typeof said === 'string' ? said : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function messageOf(cause: unknown): string {

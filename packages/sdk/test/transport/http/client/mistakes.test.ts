@@ -48,7 +48,7 @@ describe.each(ports)('with %s, the error for', (_name, options) => {
     await using server = await answering(200, 'text/plain', 'hello')
     const error = await failing(`https://${server.host}/mcp`)
     expect(error.message).toContain(
-      `The server does not use TLS on this port: connect to http://${server.host}/mcp instead`,
+      `Cannot connect to https://${server.host}/mcp: the server does not use TLS on this port. Use http://${server.host}/mcp instead`,
     )
     expect(error.outcome).toBe('not-sent')
   })
@@ -69,9 +69,26 @@ describe.each(ports)('with %s, the error for', (_name, options) => {
   it('an untrusted certificate explains how to fix it', async () => {
     await using server = await listening(createSecureServer(certificate))
     const error = await failing(`https://${server.host}/mcp`)
-    expect(error.message).toContain('The certificate of the server is not trusted')
-    expect(error.message).toContain('NODE_EXTRA_CA_CERTS')
+    expect(error.message).toContain(
+      `Cannot connect to https://${server.host}/mcp: the certificate of the server is not trusted`,
+    )
+    expect(error.message).toMatch(/NODE_EXTRA_CA_CERTS.* \([A-Z_]+\)$/)
     expect(error.outcome).toBe('not-sent')
+  })
+
+  it('a port where nothing listens says to start the server, without words of the protocol', async () => {
+    const server = await answering(200, 'text/plain', 'hello')
+    await server[Symbol.asyncDispose]()
+    const error = await failing(`http://${server.host}/mcp`)
+    expect(error.message).toBe(
+      `Cannot connect to http://${server.host}/mcp: nothing is listening on ${server.host}. Start the server, or check the host and the port of the URL (ECONNREFUSED)`,
+    )
+  })
+
+  it('a refusal with a JSON body quotes its message, not the JSON', async () => {
+    const body = JSON.stringify({ error: 'invalid_token', error_description: 'The token is for another server' })
+    await using server = await answering(403, 'application/json', body)
+    expect((await failing(`http://${server.host}/mcp`)).message).toMatch(/HTTP 403: The token is for another server$/)
   })
 
   it('a server that does not speak HTTP names the cause', async () => {
@@ -139,6 +156,9 @@ it('an unknown host name is reported as unreachable without retries', async () =
     throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ENOTFOUND' } })
   }
   const error = await failureOf(connect('http://nowhere.example/mcp', { fetch }))
-  expect(error).toMatchObject({ outcome: 'not-sent', message: expect.stringContaining('could not reach the server') })
+  expect(error).toMatchObject({
+    outcome: 'not-sent',
+    message: expect.stringContaining('there is no host named "nowhere.example"'),
+  })
   expect(attempts).toBe(1)
 })

@@ -425,7 +425,7 @@ describe('an unavailable server', () => {
     await server.close()
     const error = await connect(server.url, { reconnect: { ...quick, maxRetries: 2 } }).catch((each) => each)
     expect(error).toMatchObject({ code: 'http', outcome: 'not-sent', status: undefined })
-    expect(error.message).toMatch(/could not reach the server: .*ECONNREFUSED/)
+    expect(error.message).toMatch(/^Cannot connect to .*: nothing is listening on .*ECONNREFUSED/)
   })
 
   it('is retried no longer than the timeout of the call', async () => {
