@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
-import { createOutput } from './output.ts'
+import { createOutput, proseWidth } from './output.ts'
 import { seenOutput } from './seen-output.ts'
 
 /** Each command is one file, which is loaded only if it is needed: all of them take longer to load than most take to run. Help lists them in this order. */
@@ -67,7 +67,7 @@ async function createProgram([first = '']: readonly string[]): Promise<Command> 
     .description('Command line for MCP servers')
     .version(versionOf(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .configureHelp({ helpWidth: Math.min(process.stdout.columns || 80, 80) })
+    .configureHelp({ helpWidth: proseWidth() })
     // Errors are printed in one place, so that --json applies to all of them.
     .configureOutput({ outputError: () => {} })
     .exitOverride()

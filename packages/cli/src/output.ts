@@ -58,7 +58,7 @@ export function createOutput({ json = false, color = true }: OutputOptions): Out
 /** Two columns: names, and texts that are cut at the end of the line. A name that is too long has its text below. */
 export function twoColumns(rows: readonly (readonly [string, string])[], { width, paint }: Output): string[] {
   const longest = Math.max(0, ...rows.map(([name]) => columnsOf(name)))
-  const left = Math.min(longest, maxNameColumns)
+  const left = Math.min(longest, Math.max(30, Math.floor(width * nameShare)))
   return rows.flatMap(([name, text]) => {
     if (columnsOf(name) <= left) return `  ${padEnd(name, left)}  ${paint.faint(fit(text, width - left - 4))}`.trimEnd()
     const below = text === '' ? [] : [`    ${paint.faint(fit(text, width - 4))}`]
@@ -68,15 +68,22 @@ export function twoColumns(rows: readonly (readonly [string, string])[], { width
 
 /** Text of a server. The bar on every line shows that it is not text of this program. */
 export function quote(text: string, width: number, paint: Paint, maxChars?: number): string[] {
-  return wrap(safeText(text, maxChars), width - 2).map((line) => `${paint.faint('│')} ${line}`.trimEnd())
+  return wrap(safeText(text, maxChars), proseWidth(width) - 2).map((line) => `${paint.faint('│')} ${line}`.trimEnd())
 }
 
-const maxNameColumns = 30
+/** Names get at most this share of a line; on narrow terminals, 30 columns. */
+const nameShare = 0.35
 
-/** Long lines are hard to read, so the width is limited also on wide terminals. */
+/** Tables use the whole width. Sentences do not, because long lines of text are hard to read. */
+const maxProseColumns = 120
+
 function lineWidth(): number {
-  const columns = process.stdout.columns || process.stderr.columns || 80
-  return Math.max(40, Math.min(columns, 80))
+  return Math.max(40, process.stdout.columns || process.stderr.columns || 80)
+}
+
+/** The columns of lines of text. */
+export function proseWidth(width = lineWidth()): number {
+  return Math.min(width, maxProseColumns)
 }
 
 function createPaint(isColored: boolean): Paint {
@@ -87,7 +94,7 @@ function createPaint(isColored: boolean): Paint {
 
 function errorLines(error: unknown, paint: Paint): string[] {
   const { message, hint } = describeError(error)
-  const width = lineWidth()
+  const width = proseWidth()
   const text = safeText(messageWithoutOutput(error, message), maxErrorChars)
   const lines = wrap(`tenon: ${text}`, width).map((line) => paint.warning(line))
   return hint === undefined ? lines : [...lines, ...wrap(safeText(hint), width)]

@@ -16,10 +16,11 @@ class TerminalRun {
   readonly #child
   readonly #watchers = new Set<() => void>()
 
-  constructor(work: Workspace, args: readonly string[]) {
+  constructor(work: Workspace, args: readonly string[], columns = 80) {
     const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
-    const env = { ...work.env, TERM: 'xterm', COLUMNS: '80' }
-    this.#child = spawn(script, ['-qec', words.join(' '), '/dev/null'], { cwd: work.path, env })
+    const env = { ...work.env, TERM: 'xterm' }
+    const command = `stty cols ${columns}; ${words.join(' ')}`
+    this.#child = spawn(script, ['-qec', command, '/dev/null'], { cwd: work.path, env })
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.screen += text
       for (const watcher of [...this.#watchers]) watcher()
@@ -97,4 +98,17 @@ onTerminal('uses colors on a terminal', async () => {
   await using run = new TerminalRun(work, ['list', fixture('notes.js')])
   expect(await run.exited).toBe(0)
   expect(run.screen).toContain('\u001b[1mnotes 1.2.3\u001b[0m')
+})
+
+onTerminal('uses the whole width of a terminal for tables, and 120 columns for sentences', async () => {
+  using work = new Workspace()
+  await using run = new TerminalRun(work, ['list', fixture('hostile.js'), '--no-color'], 160)
+  expect(await run.exited).toBe(0)
+  const lines = run.screen.split('\r\n')
+  const columnsOf = (line = '') => [...line].reduce((sum, char) => sum + (char === '漢' ? 2 : 1), 0)
+  expect(columnsOf(lines.find((line) => line.includes('漢')))).toBeGreaterThan(150)
+  expect(Math.max(...lines.map(columnsOf))).toBeLessThanOrEqual(160)
+  const sentences = lines.filter((line) => line.startsWith('│'))
+  expect(Math.max(...sentences.map(columnsOf))).toBeGreaterThan(100)
+  expect(Math.max(...sentences.map(columnsOf))).toBeLessThanOrEqual(120)
 })
