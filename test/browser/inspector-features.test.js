@@ -138,7 +138,7 @@ describe('servers in the inspector', { skip }, () => {
     await tab.click('button', 'Wire')
     await tab.see('server/discover', '.wire')
     await tab.click('button', 'Servers')
-    await tab.click('button', /^node/)
+    await tab.click('button', /^Showcase/)
     await tab.see('Adds two numbers', '.detail')
     assert.equal(await tab.page.isTooWide(), false)
   })

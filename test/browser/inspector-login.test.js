@@ -20,7 +20,7 @@ describe('logins in the inspector', { skip }, () => {
     const vault = await serveVault(login.issuer)
     t.after(() => vault[Symbol.asyncDispose]())
     const tab = await open(t, undefined, { url: await serveInspector(t, vault.url) })
-    await tab.see('unauthorized', '.servers')
+    await tab.see('login required', '.servers')
     await tab.click('button', 'Overview')
     await tab.see('Protected resource metadata', '.auth-steps')
     await tab.see('expected', '.auth-steps')

@@ -15,7 +15,7 @@ describe('questions of servers in the inspector', { skip }, () => {
       await tab.choose(/^deploy/)
       await tab.fill('textbox', /^app/, 'shop')
       await tab.click('button', /^Call/)
-      await tab.see('node asks you', '.question-card')
+      await tab.see('Showcase asks you', '.question-card')
       await tab.see('Deploy shop?', '.question-card')
       await tab.set('combobox', /^environment/, 'live')
       await tab.click('button', 'Accept')

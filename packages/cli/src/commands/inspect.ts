@@ -61,8 +61,8 @@ async function inspect(words: string[], flags: InspectFlags, program: Command): 
 /** Connects to a target, or to all servers of a config file. Without words, the user chooses on the page. */
 function connectAll(inspector: Inspector, target: TargetWords, flags: InspectFlags, output: Output): void {
   if (target.words.length === 0 && flags.config === undefined) return
-  const { servers, warnings, path } = resolveServers(target, flags)
+  const { servers, warnings, path, source = path } = resolveServers(target, flags)
   for (const warning of warnings) output.note(safeLine(`Config: ${warning}`, 1_000))
   for (const [id, config] of Object.entries(servers))
-    inspector.connectTo({ id, config, source: path }, { revision: flags.revision, headers: flags.header })
+    inspector.connectTo({ id, config, source }, { revision: flags.revision, headers: flags.header })
 }

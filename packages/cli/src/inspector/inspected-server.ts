@@ -125,10 +125,12 @@ export class InspectedServer {
 
   get #added(): ServerAdded {
     const { target, request } = this.#options
+    const isNamed = target.source !== undefined
     return {
       kind: 'server-added',
       server: this.id,
-      name: target.id,
+      name: isNamed || this.url === undefined ? target.id : new URL(this.url).host,
+      ...(isNamed && { isNamed }),
       address: describeTarget(target),
       transport: this.url === undefined ? 'stdio' : (request.transport ?? 'http'),
       revision: request.revision ?? null,

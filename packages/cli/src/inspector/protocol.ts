@@ -65,8 +65,10 @@ interface OfServer {
 
 export interface ServerAdded extends OfServer {
   readonly kind: 'server-added'
-  /** The name that the user sees: of the config file, or made of the URL or command. */
+  /** The name in the config file, or one made of the URL or command. */
   readonly name: string
+  /** True if the user chose the name, in a config file. Otherwise the page prefers the title that the server gives itself. */
+  readonly isNamed?: boolean | undefined
   /** The URL, or the complete command line. */
   readonly address: string
   readonly transport: 'stdio' | 'http' | 'sse' | 'memory'

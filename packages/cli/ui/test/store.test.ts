@@ -1,5 +1,6 @@
 import { effect } from '@preact/signals'
 import { describe, expect, it } from 'vitest'
+import type { InspectorFact } from '../../src/inspector/protocol.ts'
 import { parseTranscript } from '../src/store/event-log.ts'
 import { Inlet } from '../src/store/inlet.ts'
 import { Store } from '../src/store/store.ts'
@@ -18,6 +19,24 @@ describe('the store of the inspector', () => {
   it('numbers servers with the same name', () => {
     const store = storeOf(added, { ...added, server: 't' }, { ...added, server: 'u' })
     expect(store.servers.all().map(({ name }) => name)).toEqual(['demo', 'demo 2', 'demo 3'])
+  })
+
+  it('calls a server by its title, unless a config file names it', () => {
+    const info = { name: 'bookshop', version: '1.0.0', title: 'Bookshop back office' }
+    const isReady = (server: string) => ({ ...ready, server, info }) as InspectorFact
+    const store = storeOf(
+      { ...added, name: '127.0.0.1:3000' },
+      { ...added, server: 't', name: '127.0.0.1:4000' },
+      { ...added, server: 'u', name: 'staging', isNamed: true },
+      ...['s', 't', 'u', 's', 't'].map(isReady),
+    )
+    expect(store.servers.all().map(({ name }) => name)).toEqual([
+      'Bookshop back office',
+      'Bookshop back office 2',
+      'staging',
+    ])
+    const untitled = { ...ready, info: { name: 'bookshop', version: '1.0.0' } } as InspectorFact
+    expect(storeOf(added, untitled).servers.get('s')?.name).toBe('bookshop')
   })
 
   it('removes servers with their open questions', () => {

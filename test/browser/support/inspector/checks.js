@@ -37,3 +37,16 @@ export async function assertAccessible({ page }, looks = ['light', 'dark']) {
   }
   await page.look('light')
 }
+
+/** Returns the positions of elements on the page, by name. */
+export async function rectsOf({ page }, selectors) {
+  const rects = {}
+  for (const [name, selector] of Object.entries(selectors)) {
+    const found = await page.evaluate(
+      `document.querySelector(${JSON.stringify(selector)})?.getBoundingClientRect().toJSON()`,
+    )
+    assert.ok(found, `There is no ${selector}`)
+    rects[name] = found
+  }
+  return rects
+}

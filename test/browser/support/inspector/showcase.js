@@ -10,6 +10,9 @@ const server = new McpServer(
 )
 const object = (properties = {}) => ({ type: 'object', properties, required: Object.keys(properties) })
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC'
+const poster = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="2000" height="1400"><circle cx="1000" cy="700" r="600" fill="teal"/></svg>',
+).toString('base64')
 const silence = Buffer.concat([
   Buffer.from(
     'RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\x08\0\0\0',
@@ -41,6 +44,7 @@ server.registerTool('media', { description: 'Every kind of content' }, () => ({
       text: '# Report\n\nSee [the page](https://example.com/a?b=1) <script>alert(1)</script>\n\n- one\n- **two**',
     },
     { type: 'image', data: dot, mimeType: 'image/png' },
+    { type: 'image', data: poster, mimeType: 'image/svg+xml' },
     { type: 'audio', data: silence, mimeType: 'audio/wav' },
     { type: 'resource_link', uri: 'notes://readme', name: 'readme', description: 'How to use notes' },
     { type: 'resource', resource: { uri: 'notes://inside', mimeType: 'text/plain', text: 'An embedded note' } },

@@ -7,6 +7,8 @@ const patienceMs = Number(process.env.PATIENCE_MS ?? 30_000)
 const keys = {
   ArrowDown: { code: 'ArrowDown', windowsVirtualKeyCode: 40 },
   ArrowUp: { code: 'ArrowUp', windowsVirtualKeyCode: 38 },
+  ArrowLeft: { code: 'ArrowLeft', windowsVirtualKeyCode: 37 },
+  ArrowRight: { code: 'ArrowRight', windowsVirtualKeyCode: 39 },
   Home: { code: 'Home', windowsVirtualKeyCode: 36 },
   End: { code: 'End', windowsVirtualKeyCode: 35 },
   Enter: { code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' },
@@ -37,6 +39,21 @@ export class InspectorTab {
   async click(role, name, options) {
     const node = await this.#find(role, name, options)
     await this.#clickNode(node)
+  }
+
+  /** Gives the focus to an element. */
+  async focus(role, name) {
+    await this.page.send('DOM.focus', { backendNodeId: await this.#find(role, name) })
+  }
+
+  /** Drags an element by its middle, horizontally. */
+  async drag(role, name, byX) {
+    const { x, y } = await this.#middleOf(await this.#find(role, name))
+    const at = { y, button: 'left', buttons: 1, clickCount: 1 }
+    await this.page.send('Input.dispatchMouseEvent', { ...at, x, type: 'mousePressed' })
+    await this.page.send('Input.dispatchMouseEvent', { ...at, x: x + byX / 2, type: 'mouseMoved' })
+    await this.page.send('Input.dispatchMouseEvent', { ...at, x: x + byX, type: 'mouseMoved' })
+    await this.page.send('Input.dispatchMouseEvent', { ...at, x: x + byX, type: 'mouseReleased' })
   }
 
   /** Clicks a row of a list by its text. */
@@ -73,9 +90,9 @@ export class InspectorTab {
   }
 
   /** Presses a key, with modifiers: `press('Enter', { ctrl: true })`. */
-  async press(key, { ctrl = false } = {}) {
+  async press(key, { ctrl = false, shift = false } = {}) {
     const { text, ...rest } = keys[key] ?? { code: key, windowsVirtualKeyCode: key === 'Delete' ? 46 : 0 }
-    const event = { key, ...rest, modifiers: ctrl ? 2 : 0 }
+    const event = { key, ...rest, modifiers: (ctrl ? 2 : 0) + (shift ? 8 : 0) }
     const down = text && !ctrl ? { type: 'keyDown', text } : { type: 'rawKeyDown' }
     await this.page.send('Input.dispatchKeyEvent', { ...event, ...down })
     await this.page.send('Input.dispatchKeyEvent', { ...event, type: 'keyUp' })
@@ -134,11 +151,15 @@ export class InspectorTab {
     // Parts of the page get their size when they come into view.
     await this.page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
     await this.page.send('DOM.scrollIntoViewIfNeeded', { backendNodeId })
-    const { quads } = await this.page.send('DOM.getContentQuads', { backendNodeId })
-    const [x1, y1, , , x2, y2] = quads[0]
-    const at = { x: (x1 + x2) / 2, y: (y1 + y2) / 2, button: 'left', clickCount: 1 }
+    const at = { ...(await this.#middleOf(backendNodeId)), button: 'left', clickCount: 1 }
     await this.page.send('Input.dispatchMouseEvent', { ...at, type: 'mousePressed' })
     await this.page.send('Input.dispatchMouseEvent', { ...at, type: 'mouseReleased' })
+  }
+
+  async #middleOf(backendNodeId) {
+    const { quads } = await this.page.send('DOM.getContentQuads', { backendNodeId })
+    const [x1, y1, , , x2, y2] = quads[0]
+    return { x: (x1 + x2) / 2, y: (y1 + y2) / 2 }
   }
 
   async #onNode(backendNodeId, functionDeclaration, args = []) {

@@ -4,6 +4,8 @@ import type { EventOf, ViewModel } from './view-model.ts'
 
 /** A server as the list of servers shows it. */
 export interface ServerView extends Omit<ServerAdded, 'kind' | 'revision'> {
+  /** Unique on the page: the name of the config file, else the title of the server, else its address. */
+  readonly name: string
   /** The revision that was chosen by hand. */
   readonly chosenRevision: ServerAdded['revision']
   readonly state: ServerState['state']
@@ -46,14 +48,14 @@ export class Servers implements ViewModel {
     return this.#stderr.get(server) ?? ''
   }
 
-  #add({ server, name: given, address, transport, revision }: EventOf<'server-added'>): void {
-    const name = this.#freeName(given)
-    this.#byId.set(server, { server, name, address, transport, chosenRevision: revision, state: 'connecting' })
+  #add({ server, name, isNamed, address, transport, revision }: EventOf<'server-added'>): void {
+    const own = { server, isNamed, address, transport, chosenRevision: revision }
+    this.#byId.set(server, { ...own, name: this.#freeName(name, server), state: 'connecting' })
   }
 
   /** Servers with the same name are numbered: the user must know which one asks. */
-  #freeName(given: string): string {
-    const taken = new Set(this.all().map(({ name }) => name))
+  #freeName(given: string, server: string): string {
+    const taken = new Set(this.all().flatMap((other) => (other.server === server ? [] : [other.name])))
     let name = given
     for (let number = 2; taken.has(name); number++) name = `${given} ${number}`
     return name
@@ -62,9 +64,12 @@ export class Servers implements ViewModel {
   #change({ seq: _seq, at: _at, kind: _kind, ...state }: EventOf<'server-state'>): void {
     const before = this.#byId.get(state.server)
     if (before === undefined) return
-    const { name, address, transport, chosenRevision } = before
+    const { isNamed, address, transport, chosenRevision } = before
     const known = state.state === 'ready' ? {} : before
-    this.#byId.set(state.server, { ...known, name, address, transport, chosenRevision, error: undefined, ...state })
+    const title = isNamed ? undefined : state.info?.title || state.info?.name
+    const name = title === undefined ? before.name : this.#freeName(title, state.server)
+    const own = { name, isNamed, address, transport, chosenRevision }
+    this.#byId.set(state.server, { ...known, ...own, error: undefined, ...state })
   }
 
   #append({ server, text }: EventOf<'stderr'>): void {

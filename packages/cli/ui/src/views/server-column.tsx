@@ -38,6 +38,8 @@ export function ServerColumn() {
   )
 }
 
+const stateWords = { connecting: 'connecting…', closed: 'closed', failed: 'failed', unauthorized: 'login required' }
+
 function ServerButton({ server }: { server: ServerView }) {
   const { store, ui } = useApp()
   const questions = store.questions.open().filter(({ asked }) => asked.server === server.server).length
@@ -50,7 +52,10 @@ function ServerButton({ server }: { server: ServerView }) {
       type="button"
       class="server"
       aria-current={ui.server.value === server.server ? 'true' : undefined}
-      title={visibleLine(server.address)}
+      title={[server.info?.name, server.address]
+        .filter(Boolean)
+        .map((text) => visibleLine(text ?? ''))
+        .join('\n')}
       onClick={select}
     >
       <span class={`dot ${server.state}`} aria-hidden="true" />
@@ -63,12 +68,7 @@ function ServerButton({ server }: { server: ServerView }) {
         </span>
       )}
       <span class="server-facts">
-        {server.info && server.info.name !== server.name && (
-          <>
-            <Safe text={server.info.name} maxChars={40} /> ·{' '}
-          </>
-        )}
-        {server.state === 'ready' ? server.revision : server.state} · {server.transport}
+        {server.state === 'ready' ? server.revision : stateWords[server.state]} · {server.transport}
       </span>
     </button>
   )
