@@ -70,7 +70,7 @@ describe('the accessibility of the inspector', { skip }, () => {
     await tab.click('button', 'Decline')
     await tab.see('job', '[aria-label=completed] .task-card')
     await tab.click('button', /^Tools/)
-    await tab.choose(/^add/)
+    await tab.choose(/^Add/)
     await tab.click('button', 'Compare revisions…')
     await tab.click('button', 'Run both')
     await tab.see(/lines? differ/, '.compare')

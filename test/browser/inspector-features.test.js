@@ -69,7 +69,7 @@ describe('servers in the inspector', { skip }, () => {
   test('have resources that are read, subscribed to and completed [RES-036] [COMP-013]', async (t) => {
     const tab = await open(t)
     await tab.click('button', /^Resources/)
-    await tab.choose(/^notes:\/\/readme/)
+    await tab.choose(/^readme/)
     await tab.click('button', 'Read')
     await tab.see('Buy milk.', '.operation')
     await tab.click('button', 'Subscribe')
@@ -81,12 +81,12 @@ describe('servers in the inspector', { skip }, () => {
     await tab.see('live · 1 updates', '.detail')
     await tab.click('button', 'Unsubscribe')
     await tab.seeNot('live ·', '.detail')
-    await tab.choose(/^ui:\/\/view/)
+    await tab.choose(/^view/)
     await tab.click('button', 'Read')
     await tab.see('An MCP App. This is its source', '.operation')
     await tab.see('<script>alert(1)</script>', '.operation')
     await tab.click('button', /^Templates/)
-    await tab.choose(/^notes:\/\/day/)
+    await tab.choose(/^day/)
     await tab.fill('combobox', 'day', 't')
     const options = `[...document.querySelectorAll('datalist option')].map((each) => each.value)`
     await until(async () => assert.deepEqual(await tab.page.evaluate(options), ['tuesday', 'thursday']))
@@ -134,7 +134,7 @@ describe('servers in the inspector', { skip }, () => {
 
   test('are usable on a narrow screen, one column at a time', async (t) => {
     const tab = await open(t, 'showcase', { look: 'phone' })
-    await tab.choose(/^add/)
+    await tab.choose(/^Add/)
     await tab.click('button', 'Wire')
     await tab.see('server/discover', '.wire')
     await tab.click('button', 'Servers')

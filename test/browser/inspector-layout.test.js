@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { skip } from './support/checks.js'
 import { connect } from './support/inspector/actions.js'
+import { assertAccessible, rectsOf } from './support/inspector/checks.js'
 import { serverCommand } from './support/inspector/inspector.js'
 import { inspectorSuite } from './support/inspector/suite.js'
 import { until } from './support/inspector/tab.js'
@@ -16,5 +17,117 @@ describe('the layout of the inspector', { skip }, () => {
     await connect(tab, serverCommand('showcase'))
     await until(async () => assert.equal(await tab.text('.server-name'), 'Showcase\nShowcase 2'))
     await tab.see('stdio', '.server-facts')
+  })
+
+  test('puts the list beside the form, each as high as the column', async (t) => {
+    const tab = await open(t)
+    await tab.choose(/^Add/)
+    const { list, detail, column } = await rectsOf(tab, {
+      list: '.item-list',
+      detail: '.detail',
+      column: '.workspace',
+    })
+    assert.ok(list.height > column.height * 0.85, `the list is ${list.height} of ${column.height} px high`)
+    assert.ok(detail.height > column.height * 0.85, `the form is ${detail.height} of ${column.height} px high`)
+    assert.ok(list.right <= detail.left, 'the form is not beside the list')
+  })
+
+  for (const [name, part] of Object.entries({
+    'Size of the list': '.list-side',
+    'Size of the servers': '.servers',
+    'Size of the wire': '.wire',
+  })) {
+    test(`lets the keyboard and the mouse change the ${name.toLowerCase()}, and remembers it`, async (t) => {
+      const tab = await open(t)
+      await tab.see('15 tools')
+      const width = async () => (await rectsOf(tab, { part })).part.width
+      const before = await width()
+      await tab.focus('separator', name)
+      const grow = part === '.wire' ? 'ArrowLeft' : 'ArrowRight'
+      for (let times = 0; times < 3; times++) await tab.press(grow)
+      const wider = await width()
+      assert.ok(wider > before + 20, `${before} px became ${wider} px`)
+      await tab.drag('separator', name, part === '.wire' ? -60 : 60)
+      const dragged = await width()
+      assert.ok(Math.abs(dragged - wider - 60) < 6, `${wider} px became ${dragged} px`)
+      await assertAccessible(tab)
+      await tab.page.visit(await tab.page.url())
+      await tab.see('15 tools')
+      assert.ok(Math.abs((await width()) - dragged) < 2)
+      await tab.focus('separator', name)
+      await tab.press('Enter')
+      assert.ok(Math.abs((await width()) - before) < 2, 'Enter restores the size')
+    })
+  }
+
+  test('resizes the message below the wire', async (t) => {
+    const tab = await open(t)
+    await tab.see('15 tools')
+    await tab.choose(/server\/discover/)
+    const height = async () => (await rectsOf(tab, { part: '.message-detail' })).part.height
+    const before = await height()
+    await tab.focus('separator', 'Size of the message')
+    for (let times = 0; times < 3; times++) await tab.press('ArrowUp')
+    assert.ok((await height()) > before + 20)
+  })
+
+  test('shows titles first, then names, with the badges at the right', async (t) => {
+    const tab = await open(t)
+    await tab.see('15 tools')
+    const { row, title, badges } = await rectsOf(tab, {
+      row: '.item-row',
+      title: '.item-title',
+      badges: '.item-badges .badge:last-child',
+    })
+    assert.equal(await tab.page.evaluate(`document.querySelector('.item-title').innerText`), 'Add')
+    assert.match(await tab.page.evaluate(`document.querySelector('.item-note').innerText`), /^add\b.*Adds two numbers/s)
+    assert.ok(title.left - row.left < 4, 'the title is not first')
+    assert.ok(row.right - badges.right < 4, 'the badges are not at the right')
+    await tab.choose(/^Add/)
+    assert.equal(await tab.page.evaluate(`document.querySelector('.detail h3').innerText`), 'Add')
+    await tab.see('add', '.detail header .name')
+  })
+
+  test('leads back from a form to the list on a phone, and cuts no tab', async (t) => {
+    const tab = await open(t, 'showcase', { look: 'phone' })
+    await tab.see('15 tools')
+    const ends = `[...document.querySelectorAll('.tabs button')].map((each) => each.getBoundingClientRect().right)`
+    for (const end of await tab.page.evaluate(ends)) assert.ok(end <= 390, `a tab ends at ${end} px`)
+    await tab.choose(/^Add/)
+    await tab.see('Adds two numbers', '.detail')
+    await tab.seeNot('15 tools')
+    await tab.click('button', /Tools$/, { nth: 0 })
+    await tab.see('15 tools')
+    assert.equal((await rectsOf(tab, { detail: '.detail' })).detail.width, 0)
+    await tab.choose(/^Add/)
+    await tab.press('Escape')
+    await tab.see('15 tools')
+    for (const [name, row] of [
+      [/^Resources/, /readme/],
+      [/^Prompts/, /review/],
+    ]) {
+      await tab.click('button', name)
+      await tab.choose(row)
+      await tab.see(/Read|Get prompt/, '.detail .primary')
+      await tab.press('Escape')
+      await until(async () => assert.equal((await rectsOf(tab, { detail: '.detail' })).detail.width, 0))
+      assert.equal(await tab.page.isTooWide(), false)
+    }
+    await assertAccessible(tab, ['phone', 'phone-dark'])
+  })
+
+  test('lets the arrow keys move in a list of a phone, and Enter opens the item', async (t) => {
+    const tab = await open(t, 'showcase', { look: 'phone' })
+    await tab.see('15 tools')
+    await tab.press('/')
+    await tab.press('ArrowDown')
+    await tab.press('ArrowDown')
+    await tab.see('15 tools')
+    await tab.press('Enter')
+    await tab.see('Returns its arguments', '.detail')
+    await until(async () => assert.equal((await tab.page.focused())?.role, 'textbox'))
+    await tab.press('Escape')
+    await tab.see('15 tools')
+    await until(async () => assert.equal((await tab.page.focused())?.role, 'listbox'))
   })
 })

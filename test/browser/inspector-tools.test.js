@@ -91,7 +91,7 @@ describe('tools in the inspector', { skip }, () => {
 
   test('keep arguments that are not JSON yet out of the call', async (t) => {
     const tab = await open(t)
-    await tab.choose(/^add/)
+    await tab.choose(/^Add/)
     await tab.click('button', '{ } raw')
     await tab.fill('textbox', /as JSON/, '{"a": 1, "b": ')
     await tab.see('Not JSON yet', '.arguments')
@@ -103,7 +103,7 @@ describe('tools in the inspector', { skip }, () => {
 
   test('take numbers as they are typed, digit by digit', async (t) => {
     const tab = await open(t)
-    await tab.choose(/^add/)
+    await tab.choose(/^Add/)
     await tab.fill('spinbutton', /^b/, '1')
     await tab.fill('spinbutton', /^a/, '')
     for (const char of '-0.05') await tab.type(char)
@@ -148,7 +148,7 @@ describe('tools in the inspector', { skip }, () => {
     const tab = await open(t, 'none')
     const http = await startHttpServer(t, 'showcase')
     await connect(tab, http)
-    await tab.choose(/^add/)
+    await tab.choose(/^Add/)
     await tab.fill('spinbutton', /^a/, '1')
     await tab.fill('spinbutton', /^b/, '2')
     await tab.click('button', /^Call/)

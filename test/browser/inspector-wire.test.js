@@ -35,7 +35,7 @@ describe('the wire of the inspector', { skip }, () => {
   test('shows a message with its HTTP exchange and its time, and replays it', async (t) => {
     const tab = await open(t, 'none')
     await connect(tab, await startHttpServer(t, 'showcase'))
-    await tab.choose(/^add/)
+    await tab.choose(/^Add/)
     await tab.fill('spinbutton', /^a/, '20')
     await tab.fill('spinbutton', /^b/, '22')
     await tab.press('Enter', { ctrl: true })
@@ -99,7 +99,7 @@ describe('the wire of the inspector', { skip }, () => {
 
   test('is saved as a transcript, which opens without a server', async (t) => {
     const tab = await open(t)
-    await tab.choose(/^add/)
+    await tab.choose(/^Add/)
     await tab.fill('spinbutton', /^a/, '2')
     await tab.fill('spinbutton', /^b/, '3')
     await tab.press('Enter', { ctrl: true })
@@ -115,7 +115,7 @@ describe('the wire of the inspector', { skip }, () => {
     await other.see('No server is connected')
     await other.upload('.top-bar input[type=file]', [file])
     await other.see(/Transcript\s+session\.json/)
-    await other.choose(/^add/)
+    await other.choose(/^Add/)
     await other.see('sum: 5', '.operation')
     await other.see('tools/call result', '.wire')
     assert.equal(await other.page.evaluate(`document.querySelector('.tool button.primary').disabled`), true)

@@ -3,7 +3,8 @@ import type { ListName } from '../../../src/inspector/protocol.ts'
 import { useApp } from '../state/app.ts'
 import type { Item } from '../store/lists.ts'
 import { count } from '../text/format.ts'
-import { Safe } from '../text/safe.tsx'
+import { type IdKey, ItemRow, titleOf } from './item-head.tsx'
+import { focusDetail, itemOpen } from './list-detail.tsx'
 import { ErrorView } from './operation/error-view.tsx'
 import { VirtualList } from './virtual-list.tsx'
 
@@ -11,8 +12,7 @@ interface ItemListProps {
   readonly server: string
   readonly list: ListName
   readonly noun: string
-  /** The member that identifies an item: `name`, `uri` or `uriTemplate`. */
-  readonly idKey: string
+  readonly idKey: IdKey
   readonly badges?: (item: Item) => string[]
 }
 
@@ -25,6 +25,7 @@ export function ItemList({ server, list, noun, idKey, badges = () => [] }: ItemL
   const search = ui.kept(`${server} ${list} search`, () => '')
   const selected = selectedItem(ui, server, list)
   const found = useMemo(() => filter(items, search.value, idKey), [items, search.value, idKey])
+  const isOpen = itemOpen(ui, server)
   const index = found.findIndex((item) => item[idKey] === selected.value)
   return (
     <div class="item-list">
@@ -55,9 +56,13 @@ export function ItemList({ server, list, noun, idKey, badges = () => [] }: ItemL
       <VirtualList
         label={`${noun}s`}
         count={found.length}
-        rowHeight={28}
+        rowHeight={46}
         selected={index}
         onSelect={(next) => (selected.value = String(found[next]?.[idKey] ?? ''))}
+        onOpen={(isByKey) => {
+          isOpen.value = true
+          if (isByKey) focusDetail()
+        }}
         row={(at) => <ItemRow item={found[at]} idKey={idKey} badges={badges} />}
       />
     </div>
@@ -69,34 +74,11 @@ export function selectedItem(ui: ReturnType<typeof useApp>['ui'], server: string
   return ui.kept<string | undefined>(`${server} ${list} selected`, () => undefined)
 }
 
-function ItemRow(props: { item: Item | undefined; idKey: string; badges: (item: Item) => string[] }) {
-  if (props.item === undefined) return null
-  const { item, idKey } = props
-  const note = textOf(item.description) ?? textOf(item.title) ?? textOf(item.name)
-  return (
-    <span class="item-row">
-      <span class="item-name">
-        <Safe text={String(item[idKey] ?? '')} maxChars={200} />
-      </span>
-      {props.badges(item).map((badge) => (
-        <span class="badge" key={badge}>
-          {badge}
-        </span>
-      ))}
-      {note !== undefined && note !== item[idKey] && (
-        <span class="item-note">
-          <Safe text={note} maxChars={200} />
-        </span>
-      )}
-    </span>
-  )
-}
-
-function filter(items: readonly Item[], search: string, idKey: string): readonly Item[] {
+function filter(items: readonly Item[], search: string, idKey: IdKey): readonly Item[] {
   const wanted = search.trim().toLowerCase()
   if (wanted === '') return items
   const isMatch = (value: unknown) => typeof value === 'string' && value.toLowerCase().includes(wanted)
-  return items.filter((item) => isMatch(item[idKey]) || isMatch(item.title) || isMatch(item.description))
+  return items.filter((item) => isMatch(item[idKey]) || isMatch(titleOf(item, idKey)) || isMatch(item.description))
 }
 
 /** Down leaves the search field for the list, and selects its first row. */
@@ -106,8 +88,4 @@ function goToList(event: KeyboardEvent & { readonly currentTarget: HTMLElement }
   const list = event.currentTarget.closest('.item-list')?.querySelector<HTMLElement>('[role=listbox]')
   list?.focus()
   list?.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true }))
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

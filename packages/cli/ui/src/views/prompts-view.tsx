@@ -1,9 +1,10 @@
 import { useApp } from '../state/app.ts'
 import type { Item } from '../store/lists.ts'
 import { isObject } from '../store/rpc.ts'
-import { Safe } from '../text/safe.tsx'
 import { CompletionInput } from './completion-input.tsx'
+import { ItemHead } from './item-head.tsx'
 import { ItemList, selectedItem } from './item-list.tsx'
+import { ListDetail } from './list-detail.tsx'
 import { RunHistory } from './tools/run-history.tsx'
 
 /** The prompts of a server, and the one that is selected. */
@@ -13,12 +14,13 @@ export function PromptsView({ server }: { server: string }) {
   const name = selectedItem(ui, server, 'prompts').value
   const prompt = store.lists.find(server, 'prompts', (item) => item.name === name)
   return (
-    <div class="split">
-      <ItemList server={server} list="prompts" noun="prompt" idKey="name" />
-      <div class="detail">
-        {prompt ? <PromptView key={name} server={server} prompt={prompt} /> : <p class="empty">Choose a prompt.</p>}
-      </div>
-    </div>
+    <ListDetail
+      server={server}
+      noun="prompts"
+      list={<ItemList server={server} list="prompts" noun="prompt" idKey="name" />}
+    >
+      {prompt ? <PromptView key={name} server={server} prompt={prompt} /> : <p class="empty">Choose a prompt.</p>}
+    </ListDetail>
   )
 }
 
@@ -32,16 +34,7 @@ function PromptView({ server, prompt }: { server: string; prompt: Item }) {
   }
   return (
     <article class="prompt">
-      <header>
-        <h3>
-          <Safe text={name} maxChars={300} />
-        </h3>
-        {typeof prompt.description === 'string' && (
-          <p class="description">
-            <Safe text={prompt.description} maxChars={10_000} />
-          </p>
-        )}
-      </header>
+      <ItemHead item={prompt} idKey="name" />
       {argumentsOf(prompt).map((argument) => (
         <CompletionInput
           key={argument.name}

@@ -1,11 +1,13 @@
 import { useEffect } from 'preact/hooks'
 import { useApp } from '../state/app.ts'
+import { sizeStyle } from '../state/sizes.ts'
 import { panes } from '../state/ui-state.ts'
 import { ConnectDialog } from './connect-dialog.tsx'
 import { KeysDialog } from './keys-dialog.tsx'
 import { Notices } from './notices.tsx'
 import { ServerColumn } from './server-column.tsx'
 import { listenForShortcuts } from './shortcuts.ts'
+import { Splitter } from './splitter.tsx'
 import { TopBar } from './top-bar.tsx'
 import { WireColumn } from './wire/wire-column.tsx'
 import { Workspace } from './workspace.tsx'
@@ -17,11 +19,13 @@ export function Shell(props: { onOpen: (file: File) => void; onClose: () => void
   useFirstServer()
   const pane = app.ui.pane.value
   return (
-    <div class="shell" data-pane={pane}>
+    <div class="shell" data-pane={pane} style={sizeStyle('servers', 'wire')}>
       <TopBar onOpen={props.onOpen} onClose={props.onClose} />
       <PaneSwitch />
       <ServerColumn />
+      <Splitter name="servers" label="Size of the servers" part="before" />
       <Workspace />
+      <Splitter name="wire" label="Size of the wire" part="after" />
       <WireColumn />
       {app.ui.isConnecting.value && <ConnectDialog onClose={() => (app.ui.isConnecting.value = false)} />}
       {app.ui.isShowingKeys.value && <KeysDialog onClose={() => (app.ui.isShowingKeys.value = false)} />}

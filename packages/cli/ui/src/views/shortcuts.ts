@@ -67,5 +67,14 @@ function closeDetail(app: App): void {
   if (document.querySelector('dialog[open], [popover]:popover-open')) return
   if (app.ui.wireRow.value !== undefined) app.ui.wireRow.value = undefined
   else if (app.ui.comparison.value !== undefined) app.ui.comparison.value = undefined
+  else if (goBack()) return
   else if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+}
+
+/** From an item to its list, where a narrow column shows one at a time. */
+function goBack(): boolean {
+  const button = document.querySelector<HTMLElement>('.workspace .back')
+  if (!button?.checkVisibility()) return false
+  button.click()
+  return true
 }

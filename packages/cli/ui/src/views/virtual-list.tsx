@@ -11,6 +11,8 @@ interface VirtualListProps {
   /** -1 for none. */
   readonly selected: number
   readonly onSelect: (index: number) => void
+  /** The selected row was clicked, or Enter was pressed. */
+  readonly onOpen?: (isByKey: boolean) => void
   /** Stays at the end while rows are added, unless the user scrolled up. */
   readonly isFollowing?: boolean
 }
@@ -35,6 +37,7 @@ export function VirtualList(props: VirtualListProps) {
     virtualizer.scrollToIndex(next)
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && selected >= 0) props.onOpen?.(!event.ctrlKey && !event.metaKey)
     const pageRows = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1)
     const target = targetOf(event.key, selected, count, pageRows)
     if (target === undefined) return
@@ -66,7 +69,10 @@ export function VirtualList(props: VirtualListProps) {
             aria-setsize={count}
             aria-posinset={index + 1}
             style={{ height: `${rowHeight}px`, transform: `translateY(${start}px)` }}
-            onClick={() => onSelect(index)}
+            onClick={() => {
+              onSelect(index)
+              props.onOpen?.(false)
+            }}
           >
             {props.row(index)}
           </div>

@@ -2,31 +2,14 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useApp } from '../../state/app.ts'
 import type { Item } from '../../store/lists.ts'
 import { clockTime } from '../../text/format.ts'
-import { Safe } from '../../text/safe.tsx'
-import { JsonTree } from '../result/json-tree.tsx'
+import { ItemHead } from '../item-head.tsx'
 import { RunHistory } from '../tools/run-history.tsx'
 
 /** A resource: read it, subscribe to it. */
 export function ResourceView({ server, resource }: { server: string; resource: Item }) {
   return (
     <article class="resource">
-      <header>
-        <h3>
-          <Safe text={String(resource.title ?? resource.name ?? resource.uri)} maxChars={300} />
-        </h3>
-        <p class="address">
-          <Safe text={String(resource.uri)} maxChars={2_000} />
-        </p>
-        {typeof resource.description === 'string' && (
-          <p class="description">
-            <Safe text={resource.description} maxChars={10_000} />
-          </p>
-        )}
-        <details class="definition">
-          <summary class="dim">Definition</summary>
-          <JsonTree value={resource} />
-        </details>
-      </header>
+      <ItemHead item={resource} idKey="uri" />
       <ReadResource server={server} uri={String(resource.uri)} />
     </article>
   )

@@ -1,5 +1,6 @@
 import { useApp } from '../../state/app.ts'
 import { ItemList, selectedItem } from '../item-list.tsx'
+import { ListDetail } from '../list-detail.tsx'
 import { ResourceView } from './resource-view.tsx'
 import { TemplateView } from './template-view.tsx'
 
@@ -12,33 +13,36 @@ export function ResourcesView({ server }: { server: string }) {
   const idKey = kind.value === 'resources' ? 'uri' : 'uriTemplate'
   const item = store.lists.find(server, kind.value, (each) => each[idKey] === selected)
   return (
-    <div class="split">
-      <div class="list-side">
-        <nav class="segments" aria-label="Kind of resource">
-          <Segment label="Resources" isOn={kind.value === 'resources'} onChoose={() => (kind.value = 'resources')} />
-          <Segment
-            label={`Templates ${store.lists.get(server, 'resourceTemplates').total || ''}`}
-            isOn={kind.value === 'resourceTemplates'}
-            onChoose={() => (kind.value = 'resourceTemplates')}
-          />
-        </nav>
-        {kind.value === 'resources' ? (
-          <ItemList key="resources" server={server} list="resources" noun="resource" idKey="uri" />
-        ) : (
-          <ItemList key="templates" server={server} list="resourceTemplates" noun="template" idKey="uriTemplate" />
-        )}
-        <LiveSubscriptions server={server} />
-      </div>
-      <div class="detail">
-        {item === undefined ? (
-          <p class="empty">Choose a resource or a template.</p>
-        ) : kind.value === 'resources' ? (
-          <ResourceView key={selected} server={server} resource={item} />
-        ) : (
-          <TemplateView key={selected} server={server} template={item} />
-        )}
-      </div>
-    </div>
+    <ListDetail
+      server={server}
+      noun="resources"
+      list={
+        <>
+          <nav class="segments" aria-label="Kind of resource">
+            <Segment label="Resources" isOn={kind.value === 'resources'} onChoose={() => (kind.value = 'resources')} />
+            <Segment
+              label={`Templates ${store.lists.get(server, 'resourceTemplates').total || ''}`}
+              isOn={kind.value === 'resourceTemplates'}
+              onChoose={() => (kind.value = 'resourceTemplates')}
+            />
+          </nav>
+          {kind.value === 'resources' ? (
+            <ItemList key="resources" server={server} list="resources" noun="resource" idKey="uri" />
+          ) : (
+            <ItemList key="templates" server={server} list="resourceTemplates" noun="template" idKey="uriTemplate" />
+          )}
+          <LiveSubscriptions server={server} />
+        </>
+      }
+    >
+      {item === undefined ? (
+        <p class="empty">Choose a resource or a template.</p>
+      ) : kind.value === 'resources' ? (
+        <ResourceView key={selected} server={server} resource={item} />
+      ) : (
+        <TemplateView key={selected} server={server} template={item} />
+      )}
+    </ListDetail>
   )
 }
 

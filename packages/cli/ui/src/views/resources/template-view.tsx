@@ -3,6 +3,7 @@ import type { Item } from '../../store/lists.ts'
 import { Safe } from '../../text/safe.tsx'
 import { expand, variablesOf } from '../../text/uri-template.ts'
 import { CompletionInput } from '../completion-input.tsx'
+import { ItemHead } from '../item-head.tsx'
 import { ReadResource } from './resource-view.tsx'
 
 /** A template: fill in its variables, with completion, and read the resource. */
@@ -14,19 +15,7 @@ export function TemplateView({ server, template }: { server: string; template: I
   const uri = expand(uriTemplate, values.value)
   return (
     <article class="resource">
-      <header>
-        <h3>
-          <Safe text={String(template.title ?? template.name ?? uriTemplate)} maxChars={300} />
-        </h3>
-        <p class="address">
-          <Safe text={uriTemplate} maxChars={2_000} />
-        </p>
-        {typeof template.description === 'string' && (
-          <p class="description">
-            <Safe text={template.description} maxChars={10_000} />
-          </p>
-        )}
-      </header>
+      <ItemHead item={template} idKey="uriTemplate" />
       {names.map((name) => (
         <CompletionInput
           key={name}

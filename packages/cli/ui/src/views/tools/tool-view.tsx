@@ -2,9 +2,8 @@ import { useSignal } from '@preact/signals'
 import { useApp } from '../../state/app.ts'
 import type { Item } from '../../store/lists.ts'
 import { isObject } from '../../store/rpc.ts'
-import { Safe } from '../../text/safe.tsx'
 import { CompareDialog } from '../compare/compare-dialog.tsx'
-import { JsonTree } from '../result/json-tree.tsx'
+import { ItemHead } from '../item-head.tsx'
 import { ArgumentsEditor, argumentsOf } from './arguments-editor.tsx'
 import { badgesOf } from './badges.ts'
 import { RunHistory } from './run-history.tsx'
@@ -20,7 +19,7 @@ export function ToolView({ server, tool }: { server: string; tool: Item }) {
   const call = () => void app.operate(server, { ...request(), ...(asTask.value ? { asTask: true } : {}) })
   return (
     <article class="tool">
-      <ToolHead tool={tool} />
+      <ItemHead item={tool} idKey="name" badges={badgesOf(tool)} />
       <ArgumentsEditor schema={tool.inputSchema} value={args} label={`Arguments of ${name}`} />
       <div class="call-row">
         <button type="button" class="primary" disabled={!app.isLive} onClick={call}>
@@ -46,35 +45,6 @@ export function ToolView({ server, tool }: { server: string; tool: Item }) {
       )}
       <RunHistory server={server} method="tools/call" isMine={(params) => params.name === name} />
     </article>
-  )
-}
-
-function ToolHead({ tool }: { tool: Item }) {
-  return (
-    <header>
-      <h3>
-        <Safe text={String(tool.name)} maxChars={300} />
-        {badgesOf(tool).map((badge) => (
-          <span class="badge" key={badge}>
-            {badge}
-          </span>
-        ))}
-      </h3>
-      {typeof tool.title === 'string' && (
-        <p>
-          <Safe text={tool.title} maxChars={300} />
-        </p>
-      )}
-      {typeof tool.description === 'string' && (
-        <p class="description">
-          <Safe text={tool.description} maxChars={10_000} />
-        </p>
-      )}
-      <details class="definition">
-        <summary class="dim">Definition</summary>
-        <JsonTree value={tool} openLevels={2} />
-      </details>
-    </header>
   )
 }
 

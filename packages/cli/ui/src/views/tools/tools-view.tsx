@@ -1,5 +1,6 @@
 import { useApp } from '../../state/app.ts'
 import { ItemList, selectedItem } from '../item-list.tsx'
+import { ListDetail } from '../list-detail.tsx'
 import { badgesOf } from './badges.ts'
 import { ToolView } from './tool-view.tsx'
 
@@ -10,11 +11,12 @@ export function ToolsView({ server }: { server: string }) {
   const name = selectedItem(ui, server, 'tools').value
   const tool = name === undefined ? undefined : store.lists.find(server, 'tools', (item) => item.name === name)
   return (
-    <div class="split">
-      <ItemList server={server} list="tools" noun="tool" idKey="name" badges={badgesOf} />
-      <div class="detail">
-        {tool ? <ToolView key={name} server={server} tool={tool} /> : <p class="empty">Choose a tool.</p>}
-      </div>
-    </div>
+    <ListDetail
+      server={server}
+      noun="tools"
+      list={<ItemList server={server} list="tools" noun="tool" idKey="name" badges={badgesOf} />}
+    >
+      {tool ? <ToolView key={name} server={server} tool={tool} /> : <p class="empty">Choose a tool.</p>}
+    </ListDetail>
   )
 }

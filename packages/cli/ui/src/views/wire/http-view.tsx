@@ -9,6 +9,7 @@ import { Safe } from '../../text/safe.tsx'
 import { useFiltered } from '../use-filtered.ts'
 import { VirtualList } from '../virtual-list.tsx'
 import { HttpDetail } from './http-detail.tsx'
+import { MessageSplitter } from './message-splitter.tsx'
 
 /** Every HTTP exchange, also those without a message: streams, the end of a session, discovery and login. */
 export function HttpView() {
@@ -30,6 +31,7 @@ export function HttpView() {
         isFollowing
         row={(index) => <HttpRow exchange={store.wire.exchange(ids.at(index))} />}
       />
+      {exchange && <MessageSplitter />}
       {exchange && (
         <section class="message-detail" aria-label="HTTP exchange">
           <div class="detail-head">

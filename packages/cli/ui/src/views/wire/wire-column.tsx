@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { useApp } from '../../state/app.ts'
+import { sizeStyle } from '../../state/sizes.ts'
 import { wireViews } from '../../state/ui-state.ts'
 import { toTest } from '../../store/wire-filter.ts'
 import { count } from '../../text/format.ts'
@@ -7,6 +8,7 @@ import { useFiltered } from '../use-filtered.ts'
 import { VirtualList } from '../virtual-list.tsx'
 import { HttpView } from './http-view.tsx'
 import { MessageDetail } from './message-detail.tsx'
+import { MessageSplitter } from './message-splitter.tsx'
 import { SequenceDiagram } from './sequence-diagram.tsx'
 import { WireFilterBar } from './wire-filter-bar.tsx'
 import { WireRowView } from './wire-row.tsx'
@@ -22,7 +24,7 @@ export function WireColumn() {
   const selected = store.wire.row(ui.wireRow.value)
   const hasManyServers = store.servers.all().length > 1
   return (
-    <section class="column wire" aria-label="Wire">
+    <section class="column wire" aria-label="Wire" style={sizeStyle('message')}>
       <div class="column-head">
         <h2>Wire</h2>
         <nav class="segments" aria-label="View of the wire">
@@ -57,7 +59,12 @@ export function WireColumn() {
           row={(index) => <WireRowView row={rows.at(index)} hasManyServers={hasManyServers} />}
         />
       )}
-      {selected && ui.wireView.value !== 'http' && <MessageDetail key={selected.event.seq} row={selected} />}
+      {selected && ui.wireView.value !== 'http' && (
+        <>
+          <MessageSplitter />
+          <MessageDetail key={selected.event.seq} row={selected} />
+        </>
+      )}
     </section>
   )
 }
