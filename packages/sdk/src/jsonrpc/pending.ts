@@ -235,15 +235,16 @@ export class PendingRequests {
     const now = clock.now()
     let next = forever
     for (const waiting of [...this.#waiting.values()]) {
-      if (waiting.deadline <= now) this.#expire(waiting, now)
+      if (waiting.deadline <= now) this.#expire(waiting)
       else next = Math.min(next, waiting.deadline)
     }
     if (next < forever) this.#arm(next)
   }
 
-  #expire(waiting: Waiting, now: number): void {
+  #expire(waiting: Waiting): void {
     this.#take(waiting.id)
-    const total = now >= waiting.lastDeadline
+    // The timer may be late, when both limits are over: the earlier one ended the request.
+    const total = waiting.deadline >= waiting.lastDeadline
     this.#giveUp(waiting.id, waiting.method, 'The request timed out', waiting.options)
     const limitMs = total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs
     const limit = total ? 'in total (maxTotalTimeoutMs)' : 'without a response or progress (timeoutMs)'

@@ -54,6 +54,15 @@ const cancelId = {
 }
 
 describe.each(allRevisions)('requests of a client on %s', (revision) => {
+  it('name the limit that was over first, although the timer was late [LIFE-014]', async () => {
+    const { client } = await clientOf(revision)
+    const call = errorOf(client.callTool('x', {}, { timeoutMs: 20 }))
+    await vi.advanceTimersByTimeAsync(10)
+    vi.setSystemTime(Date.now() + 10_000)
+    await vi.advanceTimersByTimeAsync(10)
+    expect(await call).toMatchObject({ code: 'timeout', timeoutMs: 20 })
+  })
+
   it('time out after 60 seconds by default [LIFE-014]', async () => {
     const { client } = await clientOf(revision)
     const call = watch(client.callTool('x'))

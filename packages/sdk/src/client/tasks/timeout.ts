@@ -76,7 +76,8 @@ export class TaskTimeout {
   #check(): void {
     const now = clock.now()
     if (now < this.#idleAt && now < this.#lastAt) return this.#arm()
-    const isTotal = now >= this.#lastAt
+    // The check may come late, when both limits are over: the earlier one ended the task.
+    const isTotal = this.#lastAt <= this.#idleAt
     const limitMs = isTotal ? this.#totalMs : this.#idleMs
     const limit = isTotal ? 'in total (maxTotalTimeoutMs)' : 'without an update (timeoutMs)'
     this.#expired(new TimeoutError(`The task took longer than ${limitMs} ms ${limit}`, limitMs))
