@@ -75,6 +75,7 @@ export class ServerEngine implements Engine {
       results: 'as-is',
       limits: noLimits,
       sanitize: false,
+      ping: false,
       listChangedDelayMs: 0,
       // Programs create a server for each request, and any of them may get the answers.
       stateKey: processStateKey,

@@ -588,7 +588,7 @@ export class Client {
   }
 
   #stateChanged(change: StateChange): void {
-    const { ping } = this.#options
+    const { ping, raw, recover } = this.#options
     const { live } = this.#connection
     this.#heartbeat?.stop()
     if (change.state === 'ready' && live) {
@@ -596,7 +596,10 @@ export class Client {
       this.#cached.clear()
       this.#tools.clear()
       this.#logging.sessionStarted()
-      if (ping) this.#heartbeat = startPings(ping, live, this.#connection, (error) => this.#reportFailure(error))
+      // A program that recovers itself finds out itself.
+      const isPinged = ping ?? (!raw && recover !== false)
+      if (isPinged)
+        this.#heartbeat = startPings(ping || undefined, live, this.#connection, (error) => this.#reportFailure(error))
     }
     if (change.state === 'reconnecting') this.#clientTasks.reconnected()
     this.#events.emit('state', change)

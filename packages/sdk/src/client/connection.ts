@@ -1,14 +1,14 @@
 import type { CallOptions, ClientIdentity, ServerFacts } from '../era/client.ts'
 import { type Negotiated, type NegotiationOrder, negotiate } from '../era/negotiate.ts'
 import { AuthError, type CloseDetail, ClosedError, describeOutput, McpError, TimeoutError } from '../errors.ts'
-import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
+import { defaultPing, Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { handlersOf, Link } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Receiver } from '../jsonrpc/receiver.ts'
 import { controlMethods } from '../protocol/control-methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { TraceListener } from '../protocol/trace.ts'
-import type { ClientTransport } from '../protocol/transport.ts'
+import { type ClientTransport, clientTransportOf } from '../protocol/transport.ts'
 import { clock } from '../util/clock.ts'
 import { random } from '../util/random.ts'
 import { pause } from '../util/scheduler.ts'
@@ -342,17 +342,27 @@ function describeEnd(detail: CloseDetail | undefined): string {
     : `The server process exited with code ${detail.exitCode}`
 }
 
-/** Pings the server periodically, and resets the connection when it no longer answers. */
+/**
+ * Pings the server periodically, and resets the connection when it no longer answers.
+ * @param given Undefined: the default, only while a stream is open that could be lost without a sign.
+ */
 export function startPings(
-  options: PingOptions,
+  given: PingOptions | undefined,
   { era, link }: Negotiated,
   connection: Connection,
   onFailure: (error: unknown) => void,
-): Heartbeat {
-  const method = era.facts.revision.lacks('ping') ? 'server/discover' : 'ping'
+): Heartbeat | undefined {
+  const hasPing = !era.facts.revision.lacks('ping')
+  const transport = clientTransportOf(link)
+  if (!given && !(hasPing && 'quietMs' in transport)) return undefined
+  const options = given ?? defaultPing
+  const isDue = () => given !== undefined || (transport.quietMs ?? 0) > options.intervalMs / 2
+  const method = hasPing ? 'ping' : 'server/discover'
   return new Heartbeat(options, {
     name: 'The server',
-    ping: (timeoutMs) => era.call(link, method, undefined, { timeoutMs, maxTotalTimeoutMs: timeoutMs }),
+    isLenient: given === undefined,
+    ping: (timeoutMs) =>
+      isDue() ? era.call(link, method, undefined, { timeoutMs, maxTotalTimeoutMs: timeoutMs }) : undefined,
     onFailure,
     onDead: (reason) => void connection.reset(reason).catch(onFailure),
   })

@@ -45,9 +45,11 @@ export interface ClientOptions {
   trusted?: boolean | undefined
   /**
    * Pings the server periodically. Each failed ping emits an `error` event; after `maxFailures` in a row the connection is
-   * reset. On 2026-07-28, which has no `ping`, the client sends `server/discover`. Default: no pings.
+   * reset. On 2026-07-28, which has no `ping`, the client sends `server/discover`. Default: over HTTP every 60,000 ms while the
+   * stream of the server's messages is open and quiet, on revisions that have `ping`; a server that never answered a ping is
+   * left alone. No pings on other transports. `false`: no pings.
    */
-  ping?: PingOptions | undefined
+  ping?: PingOptions | false | undefined
   /** How often per minute a server process that exited is restarted. Default 3; 0 means never. */
   restarts?: number | undefined
   /**

@@ -1,4 +1,4 @@
-import { ClosedError, PeerError, TimeoutError } from '../errors.ts'
+import { AuthError, ClosedError, HttpError, PeerError, TimeoutError } from '../errors.ts'
 import { scheduler, type Timer } from '../util/scheduler.ts'
 
 export interface PingOptions {
@@ -10,11 +10,16 @@ export interface PingOptions {
   maxFailures?: number | undefined
 }
 
+/** How often peers are pinged where pings are on by default. */
+export const defaultPing: PingOptions = { intervalMs: 60_000 }
+
 interface Pinged {
   /** For error messages: `The server`, `The client`. */
   readonly name: string
-  /** Sends one ping. */
-  ping(timeoutMs: number): Promise<unknown>
+  /** True if a peer that has never answered a ping is left alone, because it may not know pings. */
+  readonly isLenient?: boolean | undefined
+  /** Sends one ping. Returns undefined if there is no need to. */
+  ping(timeoutMs: number): Promise<unknown> | undefined
   onFailure(error: TimeoutError): void
   /** Too many pings in a row failed. No more are sent. */
   onDead(reason: string): void
@@ -29,6 +34,7 @@ export class Heartbeat {
   readonly #pinged: Pinged
   #timer: Timer | undefined
   #failures = 0
+  #hasAnswered = false
   #isStopped = false
 
   constructor({ intervalMs, timeoutMs = 10_000, maxFailures = 3 }: PingOptions, pinged: Pinged) {
@@ -53,25 +59,40 @@ export class Heartbeat {
 
   async #ping(): Promise<void> {
     try {
-      await this.#pinged.ping(this.#options.timeoutMs)
-      this.#failures = 0
+      const answer = this.#pinged.ping(this.#options.timeoutMs)
+      if (answer) await answer
+      if (answer) this.#answered()
     } catch (error) {
       // A closed connection is reported elsewhere.
       if (this.#isStopped || error instanceof ClosedError) return this.stop()
-      // An error response shows that the peer is alive.
-      if (error instanceof PeerError) this.#failures = 0
+      if (isSignOfLife(error)) this.#answered()
       else this.#failed(error)
     }
     this.#schedule()
   }
 
+  #answered(): void {
+    this.#failures = 0
+    this.#hasAnswered = true
+  }
+
   #failed(cause: unknown): void {
     const { timeoutMs, maxFailures } = this.#options
-    const { name, onFailure, onDead } = this.#pinged
+    const { name, isLenient, onFailure, onDead } = this.#pinged
     const count = ++this.#failures
+    if (isLenient && !this.#hasAnswered) {
+      if (count >= maxFailures) this.stop()
+      return
+    }
     onFailure(new TimeoutError(`${name} did not answer a ping (${count} of ${maxFailures})`, timeoutMs, { cause }))
     if (count < maxFailures) return
     this.stop()
     onDead(`${name} did not answer ${count} ${count === 1 ? 'ping' : 'pings in a row'}`)
   }
+}
+
+/** An error response shows that the peer is alive. Errors of proxies do not. */
+function isSignOfLife(error: unknown): boolean {
+  if (error instanceof HttpError) return error.status !== undefined && error.status < 500
+  return error instanceof PeerError || error instanceof AuthError
 }

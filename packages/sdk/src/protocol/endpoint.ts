@@ -16,6 +16,11 @@ export interface Endpoint {
   handshakeOnly?(): boolean
   /** Returns the problem with headers that repeat arguments of a tool call, if there is one. */
   headersProblem?(method: string, params: Params, headers: HeaderReader, required: boolean): string | undefined
+  /**
+   * A client can be reached with messages that belong to no request, or, without `hangUp`, no longer.
+   * @param hangUp Ends the connections on which the client listens.
+   */
+  listening?(link: PeerLink, hangUp: (() => void) | undefined): void
   reportError(error: unknown): void
   /** Keeps the server running for peers to come. Returns a function that releases it. */
   hold(): () => Promise<void>

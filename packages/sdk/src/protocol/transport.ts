@@ -74,6 +74,17 @@ export interface Disconnectable {
   disconnect(retryMs: number): void
 }
 
+/** Trait: the connection can be lost without a sign, as an event stream over a network. */
+export interface DiesSilently {
+  readonly diesSilently: boolean
+}
+
+/** Trait: has a stream that can be lost without a sign. */
+export interface ListensQuietly {
+  /** How long ago something arrived on the stream; undefined if it is not open. */
+  readonly quietMs: number | undefined
+}
+
 /** Trait: carries many clients and attaches a link for each. */
 export interface CarriesManyPeers {
   /** Called by a server before `start`. */
@@ -93,6 +104,7 @@ export interface ClientTransport
     Partial<CarriesHeaders>,
     Partial<HandshakeOnly>,
     Partial<CarriesCredentials>,
+    Partial<ListensQuietly>,
     Partial<HasSession> {}
 
 /** A transport with every trait that servers use; all of them are optional. */
@@ -102,6 +114,7 @@ export interface ServerTransport
     Partial<HasIdentity>,
     Partial<LocalUser>,
     Partial<Disconnectable>,
+    Partial<DiesSilently>,
     Partial<CarriesManyPeers> {}
 
 /** The stream of a request, with what HTTP knows of the request. */

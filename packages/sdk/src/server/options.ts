@@ -55,10 +55,11 @@ export interface ServerOptions {
   /** Limits on questions that handlers ask clients. */
   questions?: QuestionOptions | undefined
   /**
-   * Pings clients periodically and closes connections whose client no longer responds. Works on transports that the server can
-   * write to at any time, such as stdio, and on revisions that have `ping`. Default: no pings.
+   * Pings clients periodically and ends connections whose client no longer responds: over HTTP the streams on which a client
+   * listens, which it may open again, otherwise the connection. Only on revisions that have `ping`. Default: over HTTP every
+   * 60,000 ms, and clients that never answered a ping are left alone; no pings on other transports. `false`: no pings.
    */
-  ping?: PingOptions | undefined
+  ping?: PingOptions | false | undefined
   /** Cache hints by method, for example `{ 'tools/list': { ttlMs: 60_000 } }`. They take precedence over `cache`. */
   cacheByMethod?: Readonly<Record<string, CacheHints>> | undefined
   /**

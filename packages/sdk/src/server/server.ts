@@ -86,7 +86,7 @@ export class Server {
     this.#options = options
     this.sanitize = toSanitizer(options, (error) => this.reportError(error))
     this.#callLimits = createCallLimits(options.limits)
-    this.#pings = options.ping && new ClientPings(options.ping, (error) => this.reportError(error))
+    if (options.ping !== false) this.#pings = new ClientPings(options.ping, (error) => this.reportError(error))
     this.#definition = {
       info,
       instructions: options.instructions,
@@ -206,6 +206,7 @@ export class Server {
       revisionOf: (link): RevisionFacts | undefined => this.#handshake.revisionOf(link as Link),
       handshakeOnly: () => this.#options.handshakeOnly?.() ?? false,
       headersProblem: (method, ...call) => this.#dispatch.methods.get(method)?.headersProblem?.(...call),
+      listening: (link, hangUp) => (hangUp ? this.#startPings(link as Link, hangUp) : this.#pings?.stop(link as Link)),
       reportError: (error) => this.reportError(error),
       hold: () => this.hold(),
       saveSession: (link, message) => this.#handshake.save(link as Link, message),
@@ -231,12 +232,17 @@ export class Server {
     try {
       // A transport with many peers calls `onmessage` of the program itself.
       await link.open(traits.serves && !traits.hasOwnPeer ? { onclose } : { onclose, ...before })
-      if (!traits.serves && !link.closed) this.#pings?.start(link, () => !!this.#handshake.revisionOf(link))
+      const isPinged = !traits.serves && (this.#options.ping || traits.diesSilently)
+      if (isPinged && !link.closed) this.#startPings(link, () => void link.close(0))
     } catch (error) {
       this.#links.delete(link)
       throw error
     }
     return link
+  }
+
+  #startPings(link: Link, hangUp: () => void): void {
+    this.#pings?.start(link, () => !!this.#handshake.revisionOf(link), hangUp)
   }
 
   #reportCancelled(cancellation: Cancellation): void {

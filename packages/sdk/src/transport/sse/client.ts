@@ -16,9 +16,11 @@ import type {
   Described,
   HandshakeOnly,
   HttpSendOptions,
+  ListensQuietly,
   Restartable,
   VersionAware,
 } from '../../protocol/transport.ts'
+import { clock } from '../../util/clock.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
 import { ClientConfig, type HttpClientOptions, parseUrl } from '../http/client/config.ts'
 import { EventReader, type ServerSentEvent } from '../http/client/event-reader.ts'
@@ -45,6 +47,7 @@ export class SSEClientTransport
     Described,
     CarriesCredentials,
     VersionAware,
+    ListensQuietly,
     Traceable
 {
   onmessage?: Transport['onmessage'] | undefined
@@ -76,6 +79,10 @@ export class SSEClientTransport
 
   set tracer(tracer: Tracer | undefined) {
     this.#config.tracer = tracer
+  }
+
+  get quietMs(): number | undefined {
+    return this.#stream && clock.now() - this.#stream.heardAt
   }
 
   get hidesCredentials(): boolean {
@@ -175,6 +182,8 @@ export class SSEClientTransport
 class ServerStream implements RequestListener {
   /** The URL that messages are posted to; known once the stream is open. */
   endpoint: URL | undefined
+  /** When something arrived last. */
+  heardAt = clock.now()
   /** Resolves with the reason when the stream ends by itself. */
   readonly lost: Promise<string>
   readonly #config: ClientConfig
@@ -225,6 +234,7 @@ class ServerStream implements RequestListener {
   }
 
   onChunk(chunk: Uint8Array): void {
+    this.heardAt = clock.now()
     this.#reader.push(chunk)
   }
 

@@ -43,6 +43,7 @@ export class SsePeer implements Transport, TextSender, HasSession {
 
   attach(link: PeerLink): void {
     this.link = link
+    this.#services.endpoint.listening?.(link, () => this.#stream.hangUp())
   }
 
   /** @param request The POST that contained the message. It identifies the caller for handlers. */

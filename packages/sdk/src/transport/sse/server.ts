@@ -3,7 +3,7 @@ import { principalOf } from '../../auth/resource/principal.ts'
 import { ClosedError } from '../../errors.ts'
 import { classify, Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { isWatched, type TextSender, type Transport } from '../../jsonrpc/transport.ts'
-import type { HasSession, MessageHandler, RequestStream } from '../../protocol/transport.ts'
+import type { DiesSilently, HasSession, MessageHandler, RequestStream } from '../../protocol/transport.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { random } from '../../util/random.ts'
 import {
@@ -38,11 +38,12 @@ const maxQueuedBytes = 4 * 1024 * 1024
  * The HTTP+SSE transport of 2024-11-05 for servers that route requests themselves. Create it with the response to the GET, and
  * pass every POST to `handlePostMessage`. `serveHttp(server, { sse: true })` does all of this.
  */
-export class SSEServerTransport implements Transport, TextSender, HasSession {
+export class SSEServerTransport implements Transport, TextSender, HasSession, DiesSilently {
   onmessage?: MessageHandler | undefined
   onerror?: Transport['onerror'] | undefined
   onclose?: Transport['onclose'] | undefined
   readonly sessionId = random.uuid()
+  readonly diesSilently = true
   readonly #endpoint: string
   readonly #response: ServerResponse
   readonly #bodyLimits: BodyLimits

@@ -45,6 +45,7 @@ export class ListenStream implements RequestListener {
   /** When the stream was lost; undefined while it is open. */
   #lostAt: number | undefined = clock.now()
   #triedAt = 0
+  #heardAt = 0
   /** True if messages were lost that cannot be fetched any more. */
   #hasGap = false
   #isReported = false
@@ -73,6 +74,11 @@ export class ListenStream implements RequestListener {
     scheduler.unref(this.#headersTimer)
   }
 
+  /** How long ago something arrived; undefined if the stream is not open. */
+  get quietMs(): number | undefined {
+    return this.#lostAt === undefined ? clock.now() - this.#heardAt : undefined
+  }
+
   /** Retries now, because the server can be reached. */
   retryNow(): void {
     if (this.#cancelReopen !== undefined && clock.now() - this.#triedAt > minRetryMs) this.open()
@@ -95,12 +101,14 @@ export class ListenStream implements RequestListener {
     this.#hasGap = false
     this.#isReported = false
     this.#lostAt = undefined
+    this.#heardAt = clock.now()
     this.#opened(undefined)
     if (!this.#session.config.recovers) this.#stream.resetAttempts()
     return 'chunks'
   }
 
   onChunk(chunk: Uint8Array): void {
+    this.#heardAt = clock.now()
     this.#stream.push(chunk)
   }
 

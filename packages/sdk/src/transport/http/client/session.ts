@@ -77,6 +77,11 @@ export class ClientSession {
     this.#isContinued = sessionId !== undefined
   }
 
+  /** How long ago something arrived on the stream of the server's messages; undefined if it is not open. */
+  get quietMs(): number | undefined {
+    return this.#listen?.quietMs
+  }
+
   get isStateless(): boolean {
     return this.#revision?.era === 'stateless'
   }

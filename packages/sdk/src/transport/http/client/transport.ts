@@ -17,6 +17,7 @@ import type {
   Described,
   HasSession,
   HttpSendOptions,
+  ListensQuietly,
   Restartable,
   VersionAware,
 } from '../../../protocol/transport.ts'
@@ -63,6 +64,7 @@ export class StreamableHTTPClientTransport
     CarriesCredentials,
     VersionAware,
     HasSession,
+    ListensQuietly,
     Traceable
 {
   onmessage?: Transport['onmessage'] | undefined
@@ -94,6 +96,10 @@ export class StreamableHTTPClientTransport
 
   get sessionId(): string | undefined {
     return this.#session ? this.#session.sessionId : this.#givenSession
+  }
+
+  get quietMs(): number | undefined {
+    return this.#session?.quietMs
   }
 
   get mirrorsAlways(): boolean {

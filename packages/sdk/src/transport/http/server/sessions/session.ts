@@ -185,9 +185,14 @@ export class HttpSession implements Transport, TextSender, HasSession, Disconnec
     this.listensElsewhere = false
     this.#isAwaited = false
     this.#services.listening(this, true)
+    this.#services.endpoint.listening?.(this.link, () => this.#hangUp())
     const waiting = this.#waiting
     this.#waiting = undefined
     for (const text of waiting ?? []) stream.send(text)
+  }
+
+  #hangUp(): void {
+    for (const stream of [...(this.#standalone ?? [])]) stream.hangUp()
   }
 
   /** Answers a GET with `Last-Event-ID`: resumes the stream of that event, and no other. */
@@ -272,6 +277,7 @@ export class HttpSession implements Transport, TextSender, HasSession, Disconnec
     this.lastSeen = clock.now()
     if (this.#standalone?.includes(stream) && !this.#standalone.some(({ connected }) => connected)) {
       this.#services.listening(this, false)
+      this.#services.endpoint.listening?.(this.link, undefined)
     }
     const isOver = stream.ended || !stream.resumable
     if (!isOver) return

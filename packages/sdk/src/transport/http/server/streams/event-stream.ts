@@ -97,6 +97,13 @@ export class EventStream {
     })
   }
 
+  /** Ends the connection at once: its client does not read or answer. With a store, the client can resume the stream. */
+  hangUp(): void {
+    const sink = this.#sink
+    sink?.destroy()
+    if (sink) this.lost(sink)
+  }
+
   /** The connection of this sink is gone. */
   lost(sink: EventSink): void {
     if (this.#sink !== sink) return
@@ -146,22 +153,17 @@ export class EventStream {
   #enqueue(queue: StreamEvent[], event: StreamEvent): void {
     queue.push(event)
     this.#queuedSize += event.text.length
-    const sink = this.#sink
-    if (this.#queuedSize <= this.#options.maxQueuedBytes || !sink) return
+    if (this.#queuedSize <= this.#options.maxQueuedBytes || !this.#sink) return
     queue.length = 0
     this.#queue = undefined
-    sink.destroy()
-    this.lost(sink)
+    this.hangUp()
   }
 
   #write(text: string): void {
     const sink = this.#sink
     if (!sink) return
     sink.write(text)
-    if (sink.waiting <= this.#options.maxQueuedBytes) return
-    // The client does not read. With a store it can resume the stream later.
-    sink.destroy()
-    this.lost(sink)
+    if (sink.waiting > this.#options.maxQueuedBytes) this.hangUp()
   }
 
   /** Stores an event. A memory store answers at once; asynchronous stores are awaited in order. */
