@@ -124,7 +124,14 @@ export {
   type ToolsForOptions,
   toolsFor,
 } from '../host/models/tools-for.ts'
-export type { HostInput, HostInputContext, HostLimits, HostOptions } from '../host/options.ts'
+export type {
+  HostInput,
+  HostInputContext,
+  HostLimits,
+  HostOptions,
+  HostSampling,
+  SamplingContextRequest,
+} from '../host/options.ts'
 export type { Policy, PolicyFunction, PolicyRule } from '../host/policy.ts'
 export { redactTraceEvent } from '../host/redact-trace.ts'
 export type { SamplingBudget } from '../host/sampling-budget.ts'

@@ -105,6 +105,8 @@ export interface SamplingAction {
   readonly taint?: readonly string[] | undefined
   readonly kind: 'sampling'
   readonly request: CreateMessageParams
+  /** Other servers whose data may be in the context that was added to the request. */
+  readonly contextFrom?: readonly string[] | undefined
 }
 
 /** Sends a message of the model to the server that requested it. */
@@ -115,6 +117,8 @@ export interface SamplingResultAction {
   readonly kind: 'sampling-result'
   readonly request: CreateMessageParams
   readonly result: CreateMessageResult
+  /** As for `SamplingAction`. */
+  readonly contextFrom?: readonly string[] | undefined
 }
 
 /** Shows a form or a URL of a server to the user. */

@@ -12,7 +12,7 @@ import type {
   GrantDuration,
   HostAction,
   ResultAction,
-  ToolAction,
+  SamplingAction,
 } from './action.ts'
 import { coversCommand } from './approver.ts'
 import type { AuditLog } from './audit/audit.ts'
@@ -21,7 +21,7 @@ import { describeAction } from './describe-action.ts'
 import type { HostEvents } from './events.ts'
 import type { Finding } from './findings/finding.ts'
 import type { GrantLookup, Grants, NewGrant } from './grants.ts'
-import { type CompiledPolicy, type PolicyDecision, taintOf } from './policy-match.ts'
+import { type CompiledPolicy, type PolicyDecision, sourcesOf, taintOf } from './policy-match.ts'
 import type { Taint } from './taint.ts'
 
 /** Whether an action may happen, and why. */
@@ -110,6 +110,11 @@ export class Consent {
   /** The servers whose data may be in what goes to this one. */
   taintFor(server: ActionServer): readonly string[] {
     return this.#options.taint.for(server.id)
+  }
+
+  /** Whether context of other servers may be part of a sampling request. The user may still be asked about it. */
+  async allowsContext(action: SamplingAction): Promise<boolean> {
+    return (await this.#options.policy({ ...action, taint: action.contextFrom })).decision !== 'deny'
   }
 
   /**
@@ -320,7 +325,7 @@ async function scopeOf(action: HostAction, decided?: PolicyDecision): Promise<Gr
     kind,
     name: nameOf(action),
     digest,
-    from: [...(action.kind === 'tool' ? sourcesOf(action) : []), ...(decided?.isFlow ? taintOf(action) : [])],
+    from: [...sourcesOf(action), ...(decided?.isFlow ? taintOf(action) : [])],
   }
 }
 
@@ -343,15 +348,13 @@ function nameOf(action: HostAction): string | undefined {
   return action.kind === 'prompt' ? action.prompt : undefined
 }
 
-function sourcesOf({ flows }: ToolAction): string[] {
-  return [...new Set(flows.map(({ from }) => from))].sort()
-}
-
 function reasonFor(action: HostAction, held: readonly Finding[], decided: PolicyDecision): string {
   const [first] = held
   if (first) return first.message
-  if (action.kind === 'tool' && action.flows.length > 0) {
-    return `The arguments contain data of ${sourcesOf(action).join(', ')}, which would go to ${action.server.id}`
+  const sources = sourcesOf(action)
+  if (sources.length > 0) {
+    const what = action.kind === 'tool' ? 'The arguments contain data' : 'The request contains context'
+    return `${what} of ${sources.join(', ')}, which would go to ${action.server.id}`
   }
   if (decided.rule === undefined) return 'No rule of the policy decides it'
   return `Rule ${decided.rule + 1} of the policy asks for it${taintedBy(decided, action)}`

@@ -19,10 +19,11 @@ import { Grants } from './grants.ts'
 import { HostState, memoryHostStore } from './host-store.ts'
 import type { HostInput, HostLimits, HostOptions } from './options.ts'
 import type { PinnedDefinitions } from './pins.ts'
-import { checkPolicy, findUnknownRoots, findUnknownServers } from './policy-check.ts'
+import { checkPolicy, findUnknownKeys, findUnknownRoots, findUnknownServers } from './policy-check.ts'
 import { type CompiledPolicy, compilePolicy } from './policy-match.ts'
 import { createServerRoots, type HostRoots, pathFindings, type ServerRoots, watchAccess } from './roots.ts'
-import { SamplingCoordinator } from './sampling.ts'
+import { checkSampling, SamplingCoordinator } from './sampling.ts'
+import type { SamplingAccount } from './sampling-budget.ts'
 import { RootProvider } from './server-roots.ts'
 import type { Taint } from './taint.ts'
 
@@ -73,15 +74,20 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   const servers = await readServers(options.servers)
   // Before anything is opened.
   checkPolicy(options.policy)
+  checkSampling({ ...options.sampling, ...(options.model && { model: options.model }) })
   const [unknown] = unknownServers(options, servers)
   if (unknown) throw unknown
   const [state, audit] = await Promise.all([openState(options.store), openAudit(options.audit)])
   return new HostParts(options, { servers, state, audit })
 }
 
-function unknownServers({ policy, roots, laterServers }: HostOptions, servers: ServerConfigs): TypeError[] {
+function unknownServers({ policy, roots, sampling, laterServers }: HostOptions, servers: ServerConfigs): TypeError[] {
   const ids = Object.keys(servers)
-  return [...findUnknownServers(policy, ids, laterServers), ...findUnknownRoots(roots, ids, laterServers)]
+  return [
+    ...findUnknownServers(policy, ids, laterServers),
+    ...findUnknownRoots(roots, ids, laterServers),
+    ...findUnknownKeys('sampling.budgets', sampling?.budgets, ids, laterServers),
+  ]
 }
 
 interface Opened {
@@ -110,6 +116,8 @@ export class HostParts {
   readonly flowMemory: FlowMemory
   readonly #options: HostOptions
   readonly #grants: Grants
+  /** What servers used of the model, in all sessions together. */
+  readonly #samplingAccounts = new Map<string, SamplingAccount>()
   #roots: ServerRoots
   #givenRoots: HostRoots | undefined
   /** The servers that have or had roots; `all` if a list for all servers was given. Taking roots back does not lift the limit. */
@@ -141,20 +149,30 @@ export class HostParts {
 
   samplingFor(consent: Consent, session: SessionOptions): Sampling | undefined {
     if (session.sampling !== undefined) return session.sampling ? unlessForbidden(session.sampling, consent) : undefined
-    const { model, samplingBudget } = this.#options
+    const { model, sampling } = this.#options
     if (!model) return undefined
     return new SamplingCoordinator({
+      ...sampling,
       model,
-      budget: samplingBudget,
-      approve: async (action) => {
-        const { allowed, edited } = await consent.decide(
-          action,
-          action.kind === 'sampling' ? inspectSampling(action.request) : [],
-        )
+      accounts: this.#samplingAccounts,
+      contextServers: async (action) => {
+        const others = Object.keys(this.servers).filter((id) => id !== action.server.id)
+        const isAllowed = await Promise.all(others.map((id) => consent.allowsContext({ ...action, contextFrom: [id] })))
+        return others.filter((_, index) => isAllowed[index])
+      },
+      approve: async (action, signal) => {
+        const findings = action.kind === 'sampling' ? inspectSampling(action.request) : []
+        const { allowed, edited } = await consent.decide(action, findings, { signal })
         return { allowed, ...(edited && { edited }) }
       },
       audit: (record) => this.audit?.append({ ...record, caller: session.caller }),
     })
+  }
+
+  /** Whether servers get context in sampling requests. */
+  hasContext(session: SessionOptions): boolean {
+    const { model, sampling } = this.#options
+    return session.sampling === undefined && model !== undefined && sampling?.context !== undefined
   }
 
   rootsFor(consent: Consent, session: SessionOptions): Roots | undefined {

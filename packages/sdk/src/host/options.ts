@@ -12,7 +12,9 @@ import type { ServerConfigs } from './config/server-config.ts'
 import type { HostStore } from './host-store.ts'
 import type { Model } from './models/model.ts'
 import type { Policy } from './policy.ts'
-import type { SamplingBudget } from './sampling.ts'
+import type { SamplingBudget } from './sampling-budget.ts'
+
+type Awaitable<T> = T | PromiseLike<T>
 
 /** Options of `createHost`. */
 export interface HostOptions {
@@ -31,8 +33,8 @@ export interface HostOptions {
   audit?: AuditLog | string | undefined
   /** Generates messages for servers that request sampling. Default: servers cannot request it. */
   model?: Model | undefined
-  /** Limits sampling per server. */
-  samplingBudget?: SamplingBudget | undefined
+  /** How servers may use the model: budgets, context, and models for hints. */
+  sampling?: HostSampling | undefined
   /** The folders that servers may know: the same for all, or by server id. Each server gets them only with consent. */
   roots?: readonly (Root | string)[] | Readonly<Record<string, readonly (Root | string)[]>> | undefined
   /** Keeps grants and approved definitions: a store, or the path of a file. Default: in memory, until the host closes. */
@@ -42,6 +44,42 @@ export interface HostOptions {
   /** The name and version of your program, which servers see. */
   info?: Implementation | undefined
   limits?: HostLimits | undefined
+}
+
+/** How servers may use the model of a host. */
+export interface HostSampling {
+  /** The limits of each server: requests per minute and at a time, tokens per request and per day. */
+  budget?: SamplingBudget | undefined
+  /** Limits of single servers by id, which replace those of `budget`. */
+  budgets?: Readonly<Record<string, SamplingBudget>> | undefined
+  /**
+   * Returns context for requests with `includeContext`, or undefined for none. It is added to the system prompt, which the user
+   * sees. Rules with `from` apply to context of other servers, and a rule without `from` does not allow it. Default: requests get
+   * no context.
+   *
+   * @example
+   * context: ({ servers }) => conversation.filter(({ server }) => servers.includes(server)).map(({ text }) => text).join('\n')
+   */
+  context?: ((request: SamplingContextRequest) => Awaitable<string | undefined>) | undefined
+  /**
+   * Models to use for hints that name models of other providers. A hint that contains the key, ignoring case, stands for the model,
+   * which must be one of `model.choices`. A hint that fits a model of yours is used as it is.
+   *
+   * @example
+   * hints: { haiku: 'gpt-6-mini', claude: 'gpt-6' }
+   */
+  hints?: Readonly<Record<string, string>> | undefined
+}
+
+/** A server asks for context in a sampling request. */
+export interface SamplingContextRequest {
+  readonly server: ActionServer
+  /** What it asks for. */
+  readonly scope: 'thisServer' | 'allServers'
+  /** The ids of the servers whose data may be in the context: this one, and with `allServers` those that the policy does not deny. */
+  readonly servers: readonly string[]
+  /** Aborts when the context is not needed any more. */
+  readonly signal: AbortSignal
 }
 
 /** Handles questions of servers to the user. Every request names the server by the id that the user chose. */

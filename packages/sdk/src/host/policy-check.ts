@@ -52,11 +52,22 @@ export function findUnknownRoots(
   ids: readonly string[],
   later: readonly string[] = [],
 ): TypeError[] {
-  if (roots === undefined || Array.isArray(roots)) return []
+  return Array.isArray(roots)
+    ? []
+    : findUnknownKeys('roots', roots as Exclude<HostRoots, readonly unknown[]>, ids, later)
+}
+
+/** Finds keys of an option that do not name a server. */
+export function findUnknownKeys(
+  where: string,
+  byId: Readonly<Record<string, unknown>> | undefined,
+  ids: readonly string[],
+  later: readonly string[] = [],
+): TypeError[] {
   const isKnown = knownServers(ids, later)
-  return Object.keys(roots)
+  return Object.keys(byId ?? {})
     .filter((id) => !isKnown(id))
-    .map((id) => unknownServer('roots', id, ids))
+    .map((id) => unknownServer(where, id, ids))
 }
 
 function knownServers(ids: readonly string[], later: readonly string[]): (id: string) => boolean {

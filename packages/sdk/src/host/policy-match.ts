@@ -1,7 +1,7 @@
 import { hintsOf } from '../client/features/tool-result.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
-import type { Decision, HostAction, ResultAction, ToolAction } from './action.ts'
+import type { Decision, HostAction, ResultAction } from './action.ts'
 import { mayBelongTo } from './catalog.ts'
 import { compileGlob } from './glob.ts'
 import type { Policy, PolicyFunction, PolicyRule } from './policy.ts'
@@ -177,16 +177,25 @@ function annotationTest(wanted: Readonly<Record<string, boolean>>): Test {
  * rewriting the data, because it goes by what the session has received.
  */
 function flowTest(from: PolicyRule['from'], isAllow: boolean): Test {
-  const flowsOf = (action: HostAction): ToolAction['flows'] => (action.kind === 'tool' ? action.flows : [])
-  if (from === undefined) return (action) => flowsOf(action).length === 0
+  if (from === undefined) return (action) => sourcesOf(action).length === 0
   const matches = anyOf(from)
   if (isAllow) {
     return (action) => {
-      const flows = flowsOf(action)
-      return flows.length > 0 && flows.every((flow) => matches(flow.from))
+      const sources = sourcesOf(action)
+      return sources.length > 0 && sources.every(matches)
     }
   }
-  return (action) => flowsOf(action).some((flow) => matches(flow.from)) || taintOf(action).some(matches)
+  return (action) => sourcesOf(action).some(matches) || taintOf(action).some(matches)
+}
+
+/** The other servers whose data is in what an action sends: recognized in arguments, or added as context. */
+export function sourcesOf(action: HostAction): string[] {
+  const sources = action.kind === 'tool' ? action.flows.map(({ from }) => from) : contextOf(action)
+  return [...new Set(sources)].sort()
+}
+
+function contextOf(action: HostAction): readonly string[] {
+  return ('contextFrom' in action ? action.contextFrom : undefined) ?? []
 }
 
 /** The servers whose data may be in what an action sends. */

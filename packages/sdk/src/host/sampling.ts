@@ -7,6 +7,7 @@ import { omit } from '../util/objects.ts'
 import type { ActionServer, SamplingAction, SamplingResultAction } from './action.ts'
 import type { AuditRecord } from './audit/audit.ts'
 import type { Model, ModelAnswer } from './models/model.ts'
+import type { HostSampling } from './options.ts'
 import { SamplingAccount, type SamplingBudget, type SamplingUsage, toLimits } from './sampling-budget.ts'
 
 export type { SamplingBudget, SamplingUsage } from './sampling-budget.ts'
@@ -28,18 +29,13 @@ export interface SamplingOptions {
   budget?: SamplingBudget | undefined
   /** Limits of single servers by id, which replace those of `budget`. */
   budgets?: Readonly<Record<string, SamplingBudget>> | undefined
-  /**
-   * Returns context for requests with `includeContext`; it is added to the system prompt, which the user sees. Default: servers
-   * get no context, neither their own nor that of others.
-   */
-  context?: ((request: ContextRequest) => Promise<string | undefined>) | undefined
-}
-
-/** A server asks for context. */
-export interface ContextRequest {
-  readonly server: ActionServer
-  /** What it asks for. Data of other servers is never added unless you return it. */
-  readonly scope: 'thisServer' | 'allServers'
+  /** As in `HostSampling`, like the next. */
+  context?: HostSampling['context']
+  hints?: HostSampling['hints']
+  /** Returns the other servers whose data may be in the context for a server. Default: none. */
+  contextServers?: ((action: SamplingAction) => Promise<readonly string[]>) | undefined
+  /** What servers used so far, if several coordinators share it. */
+  accounts?: Map<string, SamplingAccount> | undefined
 }
 
 /**
@@ -55,12 +51,12 @@ export interface ContextRequest {
  */
 export class SamplingCoordinator {
   readonly #options: SamplingOptions
-  readonly #accounts = new Map<string, SamplingAccount>()
+  readonly #accounts: Map<string, SamplingAccount>
 
   constructor(options: SamplingOptions) {
-    if (options.model.choices.length === 0) throw new TypeError('SamplingCoordinator requires a model with choices')
-    for (const budget of [options.budget, ...Object.values(options.budgets ?? {})]) toLimits(budget)
+    checkSampling(options)
     this.#options = options
+    this.#accounts = options.accounts ?? new Map()
   }
 
   /**
@@ -105,7 +101,7 @@ export class SamplingCoordinator {
 
   async #reviewRequest(run: Run, account: SamplingAccount, given: CreateMessageParams): Promise<CreateMessageParams> {
     const request = account.cap(await this.#withContext(run, given))
-    const decision = await this.#ask(run, { kind: 'sampling', server: run.server, request })
+    const decision = await this.#ask(run, { kind: 'sampling', server: run.server, request, ...contextFrom(run) })
     if (!decision.allowed) throw this.#rejected(run, 'request-denied', 'The user rejected the sampling request')
     if (decision.edited === undefined) return request
     run.record.requestEdited = true
@@ -115,15 +111,20 @@ export class SamplingCoordinator {
     return account.cap(edited)
   }
 
-  async #withContext({ server, signal, record }: Run, params: CreateMessageParams): Promise<CreateMessageParams> {
+  async #withContext(run: Run, params: CreateMessageParams): Promise<CreateMessageParams> {
+    const { server, signal, record } = run
     const { includeContext: scope, systemPrompt } = params
     const request = omit(params, ['includeContext'])
     if (scope === undefined || scope === 'none') return request
     record.contextRequested = scope
-    const { context } = this.#options
-    const text = context && (await untilAborted(context({ server, scope }), signal, cancelled))
+    const { context, contextServers } = this.#options
+    if (!context) return request
+    const others = (scope === 'allServers' && (await contextServers?.({ kind: 'sampling', server, request }))) || []
+    const asking = { server, scope, servers: [server.id, ...others], signal }
+    const text = await untilAborted((async () => context(asking))(), signal, cancelled)
     if (!text) return request
     record.contextAdded = true
+    run.contextFrom = others
     return { ...request, systemPrompt: systemPrompt ? `${systemPrompt}\n\nContext:\n${text}` : `Context:\n${text}` }
   }
 
@@ -131,7 +132,7 @@ export class SamplingCoordinator {
     const { model } = this.#options
     // Other requests may have used the budget while the user was asked.
     const params = account.cap(approved)
-    const name = chooseModel(params.modelPreferences, model.choices) ?? model.choices[0]!.name
+    const name = this.#chooseModel(params)
     run.record.model = name
     run.record.maxTokens = params.maxTokens
     const settle = account.reserve(params)
@@ -147,9 +148,25 @@ export class SamplingCoordinator {
     }
   }
 
+  /** Hints are tried in order. One that fits no model may stand for another (2025-11-25 sampling, model preferences). */
+  #chooseModel({ modelPreferences }: CreateMessageParams): string {
+    const { hints = {}, model } = this.#options
+    const { choices } = model
+    for (const hint of modelPreferences?.hints ?? []) {
+      const wanted = hint.name?.toLowerCase()
+      if (!wanted) continue
+      const isOwn = choices.some(({ name }) => name.toLowerCase().includes(wanted))
+      if (isOwn) return chooseModel({ ...modelPreferences, hints: [hint] }, choices)!
+      const known = Object.keys(hints).find((part) => wanted.includes(part.toLowerCase()))
+      if (known !== undefined) return hints[known]!
+    }
+    return chooseModel(modelPreferences, choices) ?? choices[0]!.name
+  }
+
   async #reviewResult(run: Run, request: CreateMessageParams, answer: ModelAnswer): Promise<CreateMessageResult> {
     const result: CreateMessageResult = omit(answer, ['usage', 'omitted'])
-    const decision = await this.#ask(run, { kind: 'sampling-result', server: run.server, request, result })
+    const action = { kind: 'sampling-result', server: run.server, request, result, ...contextFrom(run) } as const
+    const decision = await this.#ask(run, action)
     if (!decision.allowed) throw this.#rejected(run, 'result-denied', 'The user rejected the result of sampling')
     if (decision.edited === undefined) return result
     run.record.resultEdited = true
@@ -186,6 +203,27 @@ interface Run {
   readonly server: ActionServer
   readonly signal: AbortSignal
   readonly record: Details
+  /** The other servers whose data may be in the context. */
+  contextFrom?: readonly string[]
+}
+
+function contextFrom({ contextFrom = [] }: Run): Pick<SamplingAction, 'contextFrom'> {
+  return contextFrom.length > 0 ? { contextFrom } : {}
+}
+
+/**
+ * Checks the options before anything uses them.
+ * @throws TypeError Names the member.
+ */
+export function checkSampling({ model, budget, budgets = {}, hints = {} }: HostSampling & { model?: Model }): void {
+  if (model?.choices.length === 0) throw new TypeError('The model has no choices. Name at least one model.')
+  for (const limits of [budget, ...Object.values(budgets)]) toLimits(limits)
+  const names = model?.choices.map(({ name }) => name) ?? []
+  for (const [hint, name] of Object.entries(hints)) {
+    if (hint === '') throw new TypeError('sampling.hints has an empty name, which would stand for every hint.')
+    if (model && !names.includes(name))
+      throw new TypeError(`sampling.hints: ${hint} stands for the model "${name}". Models are: ${names.join(', ')}.`)
+  }
 }
 
 /** The details of the audit record. */

@@ -227,7 +227,10 @@ export class ServerConnections {
     })
     this.#abilities = abilitiesOf(handlers)
     // The host tells servers about changes, also of what a caller of a gateway shares.
-    const capabilities = handlers.roots && session.roots === undefined ? { roots: { listChanged: true } } : {}
+    const capabilities = {
+      ...(handlers.roots && session.roots === undefined && { roots: { listChanged: true } }),
+      ...(parts.hasContext(session) && { sampling: { context: {} } }),
+    }
     const client = { handlers, capabilities, trusted: server.trust === 'trusted', tasks: true }
     const auth = 'url' in config ? (session.authFor?.(id) ?? config.auth) : undefined
     const scopes = new GrantedScopes(auth)

@@ -168,6 +168,29 @@ describe('the request that the model gets', () => {
     expect([asked, requests]).toEqual([[], []])
   })
 
+  it('goes to a model of another provider if a hint stands for it [SAMP-011, SAMP-013]', async () => {
+    const hints = { haiku: 'small-1', Claude: 'large-1' }
+    const { sample, requests } = create({ hints })
+    const preferring = (...names: string[]) => ask({ modelPreferences: { hints: names.map((name) => ({ name })) } })
+    for (const names of [
+      ['claude-3-haiku'],
+      ['claude-sonnet-5'],
+      ['gemini', 'CLAUDE'],
+      ['small', 'claude'],
+      ['gemini'],
+    ]) {
+      await sample(preferring(...names))
+    }
+    expect(requests.map(({ model }) => model)).toEqual(['small-1', 'large-1', 'large-1', 'small-1', 'small-1'])
+  })
+
+  it('throws if a hint stands for a model that there is not', () => {
+    expect(() => create({ hints: { claude: 'nano' } })).toThrow(
+      'sampling.hints: claude stands for the model "nano". Models are: small-1, large-1.',
+    )
+    expect(() => create({ hints: { '': 'small-1' } })).toThrow('empty name')
+  })
+
   it('has no context of any server unless the host provides it [SAMP-039]', async () => {
     const { sample, requests, asked, records } = create()
     await sample(ask({ includeContext: 'allServers' }))

@@ -161,10 +161,11 @@ function viewFlow({ from, path, excerpt }: DataFlow, to: string, layout: Layout)
   ]
 }
 
-function viewSampling({ request }: SamplingAction, layout: Layout): string[] {
+function viewSampling({ request, contextFrom = [] }: SamplingAction, layout: Layout): string[] {
   const { systemPrompt } = request
   const settings = omit<CreateMessageParams>(request, ['messages', 'systemPrompt', '_meta', 'task'])
   return [
+    ...(contextFrom.length === 0 ? [] : labeled('Context of', contextFrom.join(', '), layout)),
     ...(systemPrompt === undefined ? [] : block('System prompt', systemPrompt, layout)),
     ...request.messages.flatMap((message) => viewMessage(message, layout)),
     ...block('Settings', toPrettyJson(settings), layout),
