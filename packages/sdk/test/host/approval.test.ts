@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ActionServer, ApprovalRequest, Approve, HostAction, ToolAction } from '../../src/host/action.ts'
-import { terminalApproval } from '../../src/host/terminal/terminal-approval.ts'
+import { type TerminalApprovalOptions, terminalApproval } from '../../src/host/terminal/terminal-approval.ts'
 
 const files: ActionServer = { id: 'files', trust: 'untrusted', address: 'node files.js --root /srv' }
 
@@ -28,6 +28,13 @@ function requestFor(action: HostAction, other: Partial<ApprovalRequest> = {}): A
 
 const prompt = '[D]eny > '
 
+interface PersonOptions {
+  isTerminal?: boolean
+  columns?: number
+  color?: boolean
+  editText?: TerminalApprovalOptions['editText']
+}
+
 /** A person in front of a terminal, who reads a question before answering it. */
 class Person {
   readonly input = new PassThrough()
@@ -35,8 +42,8 @@ class Person {
   readonly approve: Approve
   #shown = ''
 
-  constructor({ isTerminal = true, columns = 80, color = false } = {}) {
-    this.approve = terminalApproval({ input: this.input, output: this.output, color })
+  constructor({ isTerminal = true, columns = 80, color = false, editText }: PersonOptions = {}) {
+    this.approve = terminalApproval({ input: this.input, output: this.output, color, editText })
     // Input that comes at once is not taken for an answer, so the time has to pass between question and answer.
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -1,7 +1,9 @@
 import { createPaint, type Layout } from '../../client/terminal/layout.ts'
 import type { LineInput } from '../../client/terminal/line-input.ts'
-import type { ApprovalRequest, Approve, GrantDuration } from '../action.ts'
+import type { Approval, ApprovalRequest, Approve, GrantDuration } from '../action.ts'
 import { summaryOf, viewRequest } from './action-view.ts'
+import { oneLine } from './foreign-text.ts'
+import { isEditable, toEditableText, withEdited } from './sampling-text.ts'
 
 /** Options of `terminalApproval`. */
 export interface TerminalApprovalOptions {
@@ -11,11 +13,17 @@ export interface TerminalApprovalOptions {
   output?: NodeJS.WritableStream | undefined
   /** Whether to use colors. Default: on a terminal, unless `NO_COLOR` is set. */
   color?: boolean | undefined
+  /**
+   * Lets the user edit a sampling request, or the answer of the model. Returns the text that the user saved. Default: the editor
+   * that `VISUAL` or `EDITOR` names.
+   */
+  editText?: ((text: string, signal: AbortSignal) => Promise<string>) | undefined
 }
 
 /**
  * Asks the user for approval in the terminal. Shows everything that is about to happen, one question at a time. Enter, Ctrl-C and
- * the end of the input deny. If there is no terminal, everything is denied. Node.js only.
+ * the end of the input deny. Sampling requests and answers of the model can be edited. If there is no terminal, everything is
+ * denied. Node.js only.
  *
  * @example
  * await using host = await createHost({ servers: 'mcp.json', approve: terminalApproval() })
@@ -37,11 +45,22 @@ export function terminalApproval(options: TerminalApprovalOptions = {}): Approve
     const endTurn = await queue.takeTurn(request.signal)
     if (!endTurn) return 'deny'
     try {
-      return await ask(request, queue.lines(output), output, color)
+      return await ask(request, {
+        open: () => queue.lines(output),
+        print: (...lines) => void output.write(`${lines.join('\n')}\n`),
+        editText: options.editText ?? editInEditor,
+        layout: { width: widthOf(output), paint: createPaint(color) },
+      })
     } finally {
       endTurn()
     }
   }
+}
+
+/** Loads `node:child_process`, so that other runtimes can load this file. */
+async function editInEditor(text: string, signal: AbortSignal): Promise<string> {
+  const { editText } = await import('../node/edit-text.ts')
+  return editText(text, signal)
 }
 
 const noTerminal =
@@ -49,29 +68,62 @@ const noTerminal =
   'Run this program in a terminal, or allow the action by a rule of the policy.\n'
 
 type Answer = GrantDuration | 'deny'
+type Edited = Exclude<Approval, string>['edited']
 
-async function ask(
-  request: ApprovalRequest,
-  lines: LineInput,
-  output: NodeJS.WritableStream,
-  color: boolean,
-): Promise<Answer> {
-  const print = (...text: string[]) => void output.write(`${text.join('\n')}\n`)
-  const layout: Layout = { width: widthOf(output), paint: createPaint(color) }
-  const view = tryView(request, layout)
-  if (!view) {
-    print('Approval was needed and denied, because the request is too deeply nested to be shown.')
-    return 'deny'
+/** The terminal of one question. */
+interface ApprovalTerminal {
+  /** Returns a reader of lines, which is used for one answer. */
+  open(): LineInput
+  print(...lines: string[]): void
+  editText(text: string, signal: AbortSignal): Promise<string>
+  readonly layout: Layout
+}
+
+async function ask(request: ApprovalRequest, terminal: ApprovalTerminal): Promise<Approval> {
+  const { print, layout } = terminal
+  let shown = request
+  let edited: Edited
+  for (;;) {
+    const view = tryView(shown, layout)
+    if (!view) {
+      print('Approval was needed and denied, because the request is too deeply nested to be shown.')
+      return 'deny'
+    }
+    print(...view, layout.paint.strong(summaryOf(shown.action)))
+    const answer = await askOnce(shown, terminal)
+    if (answer !== 'edit') return edited === undefined || answer === 'deny' ? answer : { decision: answer, edited }
+    const changed = await edit(shown, terminal)
+    if (!changed) continue
+    edited = changed.edited
+    shown = { ...shown, action: changed.action }
   }
-  print(...view, layout.paint.strong(summaryOf(request.action)))
+}
+
+async function askOnce(request: ApprovalRequest, { open, print }: ApprovalTerminal): Promise<Answer | 'edit'> {
   // Opened after the question is shown: input that was typed before is not an answer to it.
+  const lines = open()
   lines.open()
   try {
     const answer = await choose(request, lines, print)
-    print(request.signal.aborted ? 'The question is obsolete.' : outcomes[answer])
+    if (answer !== 'edit') print(request.signal.aborted ? 'The question is obsolete.' : outcomes[answer])
     return answer
   } finally {
     lines.close()
+  }
+}
+
+/** Returns undefined if nothing was changed. The user sees what was, and is asked again. */
+async function edit({ action, signal }: ApprovalRequest, { print, editText }: ApprovalTerminal) {
+  if (!isEditable(action)) return undefined
+  const editable = toEditableText(action)
+  try {
+    const text = await editText(editable.text, signal)
+    if (text === editable.text) return undefined
+    const edited = editable.read(text)
+    return { edited, action: withEdited(action, edited) }
+  } catch (error) {
+    print(`Nothing was changed: ${oneLine(error instanceof Error ? error.message : String(error))}`)
+    return undefined
   }
 }
 
@@ -91,7 +143,8 @@ const outcomes: Readonly<Record<Answer, string>> = {
   deny: 'Denied.',
 }
 
-const labels: Readonly<Record<Answer, string>> = {
+const labels: Readonly<Record<Answer | 'edit', string>> = {
+  edit: '[e]dit',
   once: '[o]nce',
   session: '[s]ession',
   always: '[a]lways',
@@ -99,11 +152,11 @@ const labels: Readonly<Record<Answer, string>> = {
 }
 
 async function choose(
-  { choices, signal }: ApprovalRequest,
+  { action, choices, signal }: ApprovalRequest,
   lines: LineInput,
   print: (line: string) => void,
-): Promise<Answer> {
-  const answers: readonly Answer[] = [...choices, 'deny']
+): Promise<Answer | 'edit'> {
+  const answers: readonly (Answer | 'edit')[] = [...choices, ...(isEditable(action) ? (['edit'] as const) : []), 'deny']
   const prompt = `${answers.map((answer) => labels[answer]).join('  ')} > `
   for (;;) {
     const line = (await lines.read(prompt, signal))?.trim().toLowerCase()
