@@ -121,7 +121,7 @@ function operatorOf(joined: HostServers, flags: ServeFlags, isStdio: boolean, ou
     output,
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true && !isStdio,
     color: flags.color && !process.env.NO_COLOR,
-    trust: { connections: isTyped(joined) ? 'all' : 'unsuspicious', by: 'the command line', duration: 'once' },
+    trust: { connections: isTyped(joined) ? 'all' : 'unsuspicious', by: 'the command line', duration: 'until-close' },
     allowedCommands: flags.allowCommand ?? [],
     inTerminal: `Run the same command${isStdio ? ' with --http' : ''} once in a terminal`,
   })

@@ -32,7 +32,7 @@ export interface CommandLineTrust {
   /** What allows it, for the audit log: the name of an option. */
   readonly by: string
   /** How long it is allowed: `always` is remembered for runs without the option. */
-  readonly duration: 'once' | 'always'
+  readonly duration: 'until-close' | 'always'
 }
 
 /** Decides about connections and definitions. Callers of the gateway never do. */
@@ -71,7 +71,7 @@ function byCommandLine(request: ApprovalRequest, { trust, allowedCommands }: Ope
   if (isTrusted) return { decision: trust.duration, by: trust.by }
   const text = allowedText(request)
   const isNamed = text !== undefined && allowedCommands.includes(text)
-  return isNamed ? { decision: 'once', by: '--allow-command' } : undefined
+  return isNamed ? { decision: 'until-close', by: '--allow-command' } : undefined
 }
 
 function isSuspicious({ findings }: ApprovalRequest): boolean {

@@ -171,7 +171,7 @@ export interface ApprovalRequest<A extends HostAction = HostAction> {
   readonly findings: readonly Finding[]
   /** Identifies what is shown. A grant is valid for this digest only. */
   readonly digest: string
-  /** The answers that make sense here, besides `deny`. */
+  /** The answers that make sense here, besides `deny`, shortest first. Another duration counts as the first. */
   readonly choices: readonly GrantDuration[]
   /** Aborts when the question is obsolete. */
   readonly signal: AbortSignal
@@ -179,8 +179,16 @@ export interface ApprovalRequest<A extends HostAction = HostAction> {
   readonly origin?: unknown
 }
 
-/** How long an approval is valid. */
-export type GrantDuration = 'once' | 'session' | 'always'
+/** How long an approval is valid. Connections and definitions are approved for all sessions, so they have their own. */
+export type GrantDuration =
+  /** For this action: the next one is asked about again. */
+  | 'once'
+  /** Until the session ends: that of the host when it closes, that of a caller of a gateway before. */
+  | 'session'
+  /** For connections and definitions: until the host closes. */
+  | 'until-close'
+  /** Until it is revoked, expires, or what was shown changes. It is stored. */
+  | 'always'
 
 /** What the user answered. For sampling, the user can also edit the request or the result. */
 export type Approval =

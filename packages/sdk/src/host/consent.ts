@@ -71,8 +71,8 @@ const defaults: Partial<Record<HostAction['kind'], Decision>> = { elicitation: '
 
 /** Grants that are useless or dangerous for an action: a message is approved as it is, a definition until it changes. */
 const choicesOf: Partial<Record<HostAction['kind'], readonly GrantDuration[]>> = {
-  connect: ['once', 'always'],
-  definitions: ['once', 'always'],
+  connect: ['until-close', 'always'],
+  definitions: ['until-close', 'always'],
   'sampling-result': ['once', 'session'],
   result: ['once'],
 }
@@ -250,10 +250,11 @@ export class Consent {
     const by = name === undefined ? 'user' : 'program'
     const who = name ?? 'the user'
     if (!decision) return { allowed: false, by, reason: `${who} denied it` }
-    // No person has seen what is suspicious about it, so the approval does not last.
-    const duration = by === 'program' && isHeld(question.findings) ? 'once' : decision
+    // No person has seen what is suspicious about it, so the approval lasts no longer than it must.
+    const isShort = (by === 'program' && isHeld(question.findings)) || !choices.includes(decision)
+    const duration = isShort ? choices[0]! : decision
     const approver = { by, ...(name !== undefined && { program: name }) } as const
-    if (duration !== 'once' && choices.includes(duration)) await grants.add({ ...scope, duration, ...approver })
+    if (duration === 'session' || duration === 'always') await grants.add({ ...scope, duration, ...approver })
     return { allowed: true, ...approver, duration, reason: `${who} allowed it (${duration})`, edited }
   }
 
@@ -385,13 +386,19 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+const durations: ReadonlySet<unknown> = new Set<GrantDuration>(['once', 'session', 'until-close', 'always'])
+
+function isDuration(value: unknown): value is GrantDuration {
+  return durations.has(value)
+}
+
 /** Everything but a known duration is a denial: user interfaces may be written without types. */
 function readApproval(approval: unknown): Pick<Verdict, 'edited'> & { decision?: GrantDuration; by?: string } {
   const { decision, edited, by }: Partial<Exclude<Approval, string>> = isObject(approval)
     ? approval
     : { decision: approval as GrantDuration }
-  const isGrant = decision === 'once' || decision === 'session' || decision === 'always'
-  return { ...(isGrant && { decision, edited }), ...(typeof by === 'string' && by !== '' && { by }) }
+  if (!isDuration(decision)) return typeof by === 'string' && by !== '' ? { by } : {}
+  return { decision, edited, ...(typeof by === 'string' && by !== '' && { by }) }
 }
 
 function summaryOf(action: HostAction): Record<string, unknown> {

@@ -352,7 +352,7 @@ export class ServerConnections {
       : undefined
     const pin = await pinDefinitions(definitions)
     approvedPins.set(key, pin)
-    // An approval for once is forgotten when the host closes.
+    // Any other approval is forgotten when the host closes.
     if (verdict?.duration !== undefined && verdict.duration !== 'always') return
     await state.update(({ pins }) => {
       pins[key] = pin

@@ -125,6 +125,16 @@ describe('the answer of the user', () => {
     expect(await person.approve(requestFor(write))).toBe('deny')
   })
 
+  it('for a connection lasts until the program ends, or always', async () => {
+    const person = new Person()
+    const connect = { kind: 'connect', server: files, target: 'node files.js', env: [], before: undefined } as const
+    const answer = person.approve(requestFor(connect, { choices: ['until-close', 'always'] }))
+    expect(await person.reads()).toContain('[u]ntil close  [a]lways  ')
+    person.type('u\r')
+    expect(await answer).toBe('until-close')
+    await person.shows('Allowed until this program ends.')
+  })
+
   it('is asked for again if it is not one of the choices', async () => {
     const person = new Person()
     const answer = person.approve(requestFor(write, { choices: ['once'] }))

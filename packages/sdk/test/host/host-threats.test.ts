@@ -41,6 +41,28 @@ describe('a server that changes its definitions after they were approved', () =>
     expect(asked.map(({ action }) => action.kind)).toEqual(['tool', 'definitions', 'tool'])
   })
 
+  it.each(['until-close', 'once', 'always'] as const)(
+    'is approved until the host closes, unless it is for always (%s)',
+    async (answer) => {
+      const store = memoryHostStore()
+      const first = await createHost({ servers: { s: { server: serverWith('read') } }, store })
+      await first.tools()
+      await first.close()
+      const changed = { s: { server: serverWith('read2') } }
+      const { approve, asked } = script(answer, 'deny')
+      const second = await createHost({ servers: changed, store, approve })
+      expect(await second.tools()).toHaveLength(1)
+      expect(asked[0]?.choices).toEqual(['until-close', 'always'])
+      await second.disconnectServer('s')
+      expect(await second.tools()).toHaveLength(1)
+      expect(asked).toHaveLength(1)
+      await second.close()
+      await using third = await createHost({ servers: changed, store, approve })
+      expect(await third.tools()).toHaveLength(answer === 'always' ? 1 : 0)
+      expect(asked).toHaveLength(answer === 'always' ? 1 : 2)
+    },
+  )
+
   it('is found out after a restart of the host, because the definitions are stored', async () => {
     const store = memoryHostStore()
     const before = await createHost({ servers: { s: { server: serverWith('read') } }, store })

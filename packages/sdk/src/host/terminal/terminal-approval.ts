@@ -139,6 +139,7 @@ function tryView(request: ApprovalRequest, layout: Layout): string[] | undefined
 const outcomes: Readonly<Record<Answer, string>> = {
   once: 'Allowed once.',
   session: 'Allowed for this session.',
+  'until-close': 'Allowed until this program ends.',
   always: 'Allowed until you revoke it or it expires.',
   deny: 'Denied.',
 }
@@ -147,6 +148,7 @@ const labels: Readonly<Record<Answer | 'edit', string>> = {
   edit: '[e]dit',
   once: '[o]nce',
   session: '[s]ession',
+  'until-close': '[u]ntil close',
   always: '[a]lways',
   deny: '[D]eny',
 }
