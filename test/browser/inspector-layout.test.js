@@ -88,6 +88,41 @@ describe('the layout of the inspector', { skip }, () => {
     await tab.see('add', '.detail header .name')
   })
 
+  test('indents nested fields below their label', async (t) => {
+    const tab = await open(t)
+    await tab.choose(/^echo/)
+    await tab.click('button', 'Add place')
+    await tab.click('button', 'Add tags')
+    await tab.click('button', 'Add item')
+    const left = (label) =>
+      tab.page.evaluate(
+        `[...document.querySelectorAll('.field-name')].find((each) => each.innerText.startsWith(${JSON.stringify(label)})).getBoundingClientRect().left`,
+      )
+    assert.equal(await left('place'), await left('text'), 'groups and fields start at the same position')
+    assert.ok((await left('city')) > (await left('place')) + 4)
+    assert.ok((await left('tags[0]')) > (await left('tags')) + 4)
+  })
+
+  test('takes a string in one line, and in several once the user or the schema wants them', async (t) => {
+    const tab = await open(t)
+    await tab.choose(/^echo/)
+    const kind = (label) =>
+      tab.page.evaluate(
+        `[...document.querySelectorAll('.field')].find((each) => each.innerText.startsWith(${JSON.stringify(label)})).querySelector('input, textarea').localName`,
+      )
+    assert.equal(await kind('text'), 'input')
+    await tab.fill('textbox', /^text/, 'one')
+    await tab.press('Enter', { shift: true })
+    await until(async () => assert.equal(await kind('text'), 'textarea'))
+    await tab.type('two')
+    await tab.press('Enter', { ctrl: true })
+    await tab.see('one\\ntwo', '.operation')
+    await tab.choose(/^deploy/)
+    await tab.choose(/^echo/)
+    assert.equal(await kind('text'), 'textarea')
+    assert.equal(await kind('story'), 'textarea')
+  })
+
   test('leads back from a form to the list on a phone, and cuts no tab', async (t) => {
     const tab = await open(t, 'showcase', { look: 'phone' })
     await tab.see('15 tools')

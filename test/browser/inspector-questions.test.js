@@ -43,7 +43,7 @@ describe('questions of servers in the inspector', { skip }, () => {
     await tab.see('Tell us about you', '.question-card')
     await tab.click('button', 'Accept')
     assert.ok(await tab.has('button', 'Accept'))
-    await tab.fill('textbox', /^name/, 'Ada')
+    await tab.fill('textbox', /^Your name/, 'Ada')
     await tab.fill('textbox', /^email/, 'ada@example.com')
     await tab.fill('textbox', /^site/, 'https://example.com')
     await tab.set('Date', /^born/, '1990-12-10')

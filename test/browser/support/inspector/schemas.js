@@ -3,6 +3,7 @@ export const everySchema = {
   type: 'object',
   properties: {
     text: { type: 'string', description: 'Some text' },
+    story: { type: 'string', maxLength: 5_000 },
     count: { type: 'integer', minimum: 0 },
     ratio: { type: 'number', default: 0.5 },
     sure: { type: 'boolean' },

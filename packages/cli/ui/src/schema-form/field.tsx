@@ -40,8 +40,8 @@ export function Field(props: Omit<FieldProps, 'schema'> & { schema: unknown }) {
   const description = typeof schema.description === 'string' ? schema.description : undefined
   const head = (
     <>
-      <span class="field-name">
-        <Safe text={props.label} />
+      <span class={title ? 'field-name field-title' : 'field-name'}>
+        <Safe text={title ?? props.label} />
         {props.isRequired && (
           <span class="required" title="required">
             *
@@ -49,8 +49,8 @@ export function Field(props: Omit<FieldProps, 'schema'> & { schema: unknown }) {
         )}
       </span>
       {title && (
-        <span class="field-title">
-          <Safe text={title} />
+        <span class="mono dim">
+          <Safe text={props.label} />
         </span>
       )}
       <span class="field-type">{typeText(schema, kind)}</span>
@@ -75,21 +75,23 @@ export function Field(props: Omit<FieldProps, 'schema'> & { schema: unknown }) {
   return (
     <fieldset class="field group">
       <legend class="field-head">{head}</legend>
-      {note}
-      {isAbsent ? (
-        <button type="button" class="small" onClick={() => props.onChange(initialValue(schema, props.root) ?? null)}>
-          Add <Safe text={props.label} />
-        </button>
-      ) : (
-        <>
-          <Control {...props} schema={schema} />
-          {!props.isRequired && (
-            <button type="button" class="small quiet" onClick={() => props.onChange(undefined)}>
-              Remove <Safe text={props.label} />
-            </button>
-          )}
-        </>
-      )}
+      <div class="group-body">
+        {note}
+        {isAbsent ? (
+          <button type="button" class="small" onClick={() => props.onChange(initialValue(schema, props.root) ?? null)}>
+            Add <Safe text={props.label} />
+          </button>
+        ) : (
+          <>
+            <Control {...props} schema={schema} />
+            {!props.isRequired && (
+              <button type="button" class="small quiet" onClick={() => props.onChange(undefined)}>
+                Remove <Safe text={props.label} />
+              </button>
+            )}
+          </>
+        )}
+      </div>
     </fieldset>
   )
 }

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Safe } from '../text/safe.tsx'
 import type { FieldProps } from './field-props.ts'
 
@@ -22,15 +22,80 @@ export function StringField({ schema, value, onChange, isRequired, id }: FieldPr
   if (format === 'time') return <input {...input} type="time" step={1} />
   if (format === 'email') return <input {...input} type="email" />
   if (format === 'uri') return <input {...input} type="url" />
+  return <TextInput {...common} text={text} onText={change} isLong={isLong(schema)} />
+}
+
+interface TextInputProps {
+  readonly id: string
+  readonly text: string
+  readonly onText: (text: string) => void
+  /** Whether the schema asks for a long text. */
+  readonly isLong: boolean
+}
+
+/** One line, until the text needs several: Shift+Enter or a pasted line break adds one. */
+function TextInput({ text, onText, isLong, ...common }: TextInputProps) {
+  const [wantsLines, setWantsLines] = useState(isLong)
+  const hasLines = wantsLines || text.includes('\n')
+  const area = useRef<HTMLTextAreaElement>(null)
+  const caret = useRef<number>(undefined)
+  useLayoutEffect(() => {
+    if (!hasLines || caret.current === undefined) return
+    area.current?.focus()
+    area.current?.setSelectionRange(caret.current, caret.current)
+    caret.current = undefined
+  }, [hasLines])
+  const insert = ({ selectionStart, selectionEnd, value }: HTMLInputElement, added: string) => {
+    const start = selectionStart ?? value.length
+    caret.current = start + added.length
+    onText(value.slice(0, start) + added + value.slice(selectionEnd ?? start))
+    setWantsLines(true)
+  }
+  const onKeyDown = (event: KeyboardEvent & Typed) => {
+    if (event.key !== 'Enter' || !event.shiftKey) return
+    event.preventDefault()
+    insert(event.currentTarget, '\n')
+  }
+  const onPaste = (event: ClipboardEvent & Typed) => {
+    const pasted = event.clipboardData?.getData('text/plain').replaceAll('\r\n', '\n') ?? ''
+    if (!pasted.trim().includes('\n')) return
+    event.preventDefault()
+    insert(event.currentTarget, pasted)
+  }
+  const onInput = (event: { readonly currentTarget: HTMLInputElement | HTMLTextAreaElement }) =>
+    onText(event.currentTarget.value)
+  const field = { ...common, spellcheck: false, value: text, onInput }
   return (
-    <textarea
-      {...common}
-      rows={1}
-      spellcheck={false}
-      value={text}
-      onInput={(event) => change(event.currentTarget.value)}
-    />
+    <span class="line-input">
+      {hasLines ? (
+        <textarea {...field} ref={area} rows={isLong ? 4 : 2} />
+      ) : (
+        <input {...field} type="text" autocomplete="off" onKeyDown={onKeyDown} onPaste={onPaste} />
+      )}
+      <button
+        type="button"
+        class="small quiet"
+        tabIndex={-1}
+        aria-label="Several lines"
+        title={hasLines ? 'One line' : 'Several lines (Shift+Enter)'}
+        aria-pressed={hasLines}
+        disabled={text.includes('\n')}
+        onClick={() => setWantsLines(!wantsLines)}
+      >
+        ¶
+      </button>
+    </span>
   )
+}
+
+/** Formats that form generators use for long texts. JSON Schema has none. */
+const longFormats = new Set(['multiline', 'textarea', 'markdown'])
+const longChars = 200
+
+function isLong({ format, contentMediaType, maxLength }: FieldProps['schema']): boolean {
+  if (typeof format === 'string' && longFormats.has(format)) return true
+  if (typeof contentMediaType === 'string' && contentMediaType.startsWith('text/')) return true
+  return typeof maxLength === 'number' && maxLength > longChars
 }
 
 export function NumberField({ schema, value, onChange, isRequired, id }: FieldProps) {
