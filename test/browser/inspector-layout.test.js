@@ -88,6 +88,24 @@ describe('the layout of the inspector', { skip }, () => {
     await tab.see('add', '.detail header .name')
   })
 
+  test('fits the diagram of two servers into the pane, and into a phone', async (t) => {
+    const tab = await open(t)
+    await connect(tab, serverCommand('showcase'))
+    await tab.click('button', 'diagram')
+    await tab.see('Showcase 2', '.diagram')
+    const hidden = `(() => { const pane = document.querySelector('.diagram'); return pane.scrollWidth - pane.clientWidth })()`
+    await until(async () => assert.ok((await tab.page.evaluate(hidden)) <= 0, 'the diagram is wider than the pane'))
+    const [pane, lanes] = await tab.page
+      .evaluate(
+        `[document.querySelector('.diagram'), ...document.querySelectorAll('.lane text')].map((each) => each.getBoundingClientRect().right)`,
+      )
+      .then(([first, ...rest]) => [first, rest])
+    for (const lane of lanes) assert.ok(lane <= pane, `a name ends at ${lane} px, the pane at ${pane} px`)
+    await tab.page.look('phone')
+    await tab.click('button', 'Wire')
+    await until(async () => assert.ok((await tab.page.evaluate(hidden)) <= 0, 'the diagram is wider than the phone'))
+  })
+
   test('indents nested fields below their label', async (t) => {
     const tab = await open(t)
     await tab.choose(/^echo/)
