@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { skip } from './support/checks.js'
-import { connect } from './support/inspector/actions.js'
-import { assertAccessible, rectsOf } from './support/inspector/checks.js'
+import { call, connect } from './support/inspector/actions.js'
+import { assertAccessible, assertQuiet, rectsOf } from './support/inspector/checks.js'
 import { serverCommand } from './support/inspector/inspector.js'
 import { inspectorSuite } from './support/inspector/suite.js'
 import { until } from './support/inspector/tab.js'
@@ -139,6 +139,28 @@ describe('the layout of the inspector', { skip }, () => {
     await tab.choose(/^echo/)
     assert.equal(await kind('text'), 'textarea')
     assert.equal(await kind('story'), 'textarea')
+  })
+
+  test('fits images into the pane, and shows them in full size on a click', async (t) => {
+    const tab = await open(t)
+    await call(tab, 'media')
+    await tab.see('2000 × 1400', '.operation')
+    const { image, detail, dot } = await rectsOf(tab, {
+      image: '.result figure:nth-of-type(2) img',
+      detail: '.detail',
+      dot: '.result figure img',
+    })
+    assert.ok(image.width <= detail.width && image.height <= detail.height)
+    assert.ok(dot.width >= 48, `an image of 10 px is drawn with ${dot.width} px`)
+    await tab.click('button', /full size/, { nth: 1 })
+    await until(async () => {
+      const { full } = await rectsOf(tab, { full: 'dialog img' })
+      assert.equal(Math.round(full.width), 2000)
+    })
+    await assertAccessible(tab)
+    await tab.press('Escape')
+    await until(async () => assert.equal(await tab.page.evaluate(`document.querySelector('dialog')`), null))
+    await assertQuiet(tab)
   })
 
   test('leads back from a form to the list on a phone, and cuts no tab', async (t) => {

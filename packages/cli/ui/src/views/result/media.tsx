@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { base64Size } from '../../text/format.ts'
 import { visibleLine } from '../../text/visible.ts'
+import { Modal } from '../modal.tsx'
 
 interface MediaProps {
   readonly base64: string
@@ -11,11 +12,26 @@ interface MediaProps {
 /** An image. SVG runs no scripts and loads nothing as an image. */
 export function Image(props: MediaProps) {
   const url = useBlobUrl(props)
+  const [size, setSize] = useState<string>()
+  const [isFull, setIsFull] = useState(false)
   if (url === undefined) return <BrokenMedia {...props} />
+  const label = visibleLine(props.label)
+  const measure = ({ naturalWidth, naturalHeight }: HTMLImageElement) =>
+    setSize(naturalWidth > 0 ? `${naturalWidth} × ${naturalHeight}` : undefined)
   return (
     <figure>
-      <img src={url} alt={visibleLine(props.label)} />
-      <MediaCaption {...props} url={url} />
+      <button type="button" class="image" aria-label={`${label}: show in full size`} onClick={() => setIsFull(true)}>
+        <img src={url} alt="" onLoad={(event) => measure(event.currentTarget)} />
+      </button>
+      <MediaCaption {...props} url={url} size={size} />
+      {isFull && (
+        <Modal title={size ? `${label}, ${size}` : label} isLarge onClose={() => setIsFull(false)}>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: The keyboard scrolls what does not fit. */}
+          <section class="full-size" aria-label={label} tabIndex={0}>
+            <img src={url} alt={label} />
+          </section>
+        </Modal>
+      )}
     </figure>
   )
 }
@@ -38,10 +54,12 @@ export function Blob64(props: MediaProps) {
   return url === undefined ? <BrokenMedia {...props} /> : <MediaCaption {...props} url={url} />
 }
 
-function MediaCaption({ mimeType, base64, url, label }: MediaProps & { url: string }) {
+function MediaCaption(props: MediaProps & { url: string; size?: string | undefined }) {
+  const { mimeType, base64, url, label, size } = props
   return (
     <figcaption class="dim">
-      {visibleLine(mimeType, 80)} · {base64Size(base64)} ·{' '}
+      {visibleLine(mimeType, 80)} · {size && `${size} · `}
+      {base64Size(base64)} ·{' '}
       <a href={url} download={fileName(label, mimeType)}>
         Save
       </a>
