@@ -65,9 +65,11 @@ async function runLeg({ folder, work, home, config, leg, port: assigned }) {
     const problem = await run([...client, '--http', url, ...(isModern ? [] : ['--legacy'])], limits)
     return problem && `${problem}\n--- server ---\n${server.output()}`
   } finally {
+    // The next leg uses the same port: it must not reach this server, nor find its port taken.
     server.child.kill('SIGTERM')
-    await new Promise((done) => setTimeout(done, 150))
-    if (server.child.exitCode === null) server.child.kill('SIGKILL')
+    const timer = setTimeout(() => server.child.kill('SIGKILL'), 5_000)
+    await server.exited
+    clearTimeout(timer)
   }
 }
 
