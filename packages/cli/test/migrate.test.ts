@@ -189,6 +189,50 @@ new FastMCP({ name: 'demo', version: '1.0.0', ${member} })
     expect(migrateOne(program('authenticate'), 'index.js').text).toContain('PASS_auth_TO_serveHttp({ authenticate })')
   })
 
+  it('is not removed: onToolCall of FastMCP, which can refuse a call, and options that are not known', () => {
+    const { text, findings } = migrateOne(`import { FastMCP } from 'fastmcp'
+const server = new FastMCP({
+  name: 'demo',
+  version: '1.0.0',
+  ping: { enabled: false },
+  streamKeepalive: { enabled: true },
+  onToolCall: ({ toolName }) => { if (!allowed.has(toolName)) throw new Error('No') },
+  beforeAll: check,
+})
+`)
+    expect(text).toContain(
+      "new McpServer({\n  name: 'demo',\n  version: '1.0.0',\n}, { ...CHECK_IN_HANDLERS({ onToolCall: ({ toolName }) => { if (!allowed.has(toolName)) throw new Error('No') }, beforeAll: check }) })",
+    )
+    expect(findings.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('"ping" was removed'),
+      expect.stringContaining('"streamKeepalive" was removed'),
+      expect.stringContaining('"onToolCall" may refuse calls'),
+      expect.stringContaining('"beforeAll" may refuse calls'),
+    ])
+  })
+
+  it('is not removed: options of FastMCP tools that are not known', () => {
+    const { text, findings } = migrateOne(`import { FastMCP } from 'fastmcp'
+const server = new FastMCP({ name: 'demo', version: '1.0.0' })
+server.addTool({
+  name: 'drop',
+  timeoutMs: 500,
+  canList: () => false,
+  beforeValidate: async (args, session) => refuse(session),
+  execute: async () => 'Dropped',
+})
+`)
+    expect(text).toContain(
+      '...CHECK_IN_HANDLERS({ canList: () => false }),\n  ...CHECK_IN_HANDLERS({ beforeValidate: async (args, session) => refuse(session) }),',
+    )
+    expect(text).not.toContain('timeoutMs')
+    expect(findings.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('"timeoutMs" was removed'),
+      expect.stringContaining('"canList" may refuse calls'),
+      expect.stringContaining('"beforeValidate" may refuse calls'),
+    ])
+  })
+
   it('is not removed: options of FastMCP that are not written out', () => {
     const { text } = migrateOne(`import { FastMCP } from 'fastmcp'
 import { options } from './options.js'

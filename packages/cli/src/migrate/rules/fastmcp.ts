@@ -74,12 +74,19 @@ function rewriteConstructor(rewrite: FileRewrite, created: Node): void {
     if (key !== 'instructions') reportOption(rewrite, options, key)
   }
   const instructions = propertyValue(options, 'instructions')
-  const kept = moved.filter((key) => authOptions.has(key)).map((key) => rewrite.copy(propertyNamed(options, key)!))
+  const kept = (isKept: (key: string) => boolean) =>
+    moved
+      .filter(isKept)
+      .map((key) => rewrite.copy(propertyNamed(options, key)!))
+      .join(', ')
+  const auth = kept((key) => authOptions.has(key))
+  const checks = kept(mayCheck)
   const texts = [
     ...(instructions
       ? [instructions.getText() === 'instructions' ? 'instructions' : `instructions: ${rewrite.copy(instructions)}`]
       : []),
-    ...(kept.length > 0 ? [`...PASS_auth_TO_serveHttp({ ${kept.join(', ')} })`] : []),
+    ...(auth === '' ? [] : [`...PASS_auth_TO_serveHttp({ ${auth} })`]),
+    ...(checks === '' ? [] : [`...${checkStub}({ ${checks} })`]),
   ]
   if (texts.length > 0) rewrite.text.appendLeft(first!.getEnd(), `, { ${texts.join(', ')} }`)
   if (moved.length > 0) rewrite.removeProperties(options, moved)
@@ -87,6 +94,23 @@ function rewriteConstructor(rewrite: FileRewrite, created: Node): void {
 
 /** Without these options the program would serve everyone. They stay as a call of a function that does not exist. */
 const authOptions = new Set(['authenticate', 'auth', 'oauth'])
+
+/** Options that refuse nothing, so that a program is as closed without them. */
+const harmlessOptions = new Set(['health', 'ping', 'logger', 'roots', 'streamKeepalive', 'utils'])
+
+/** A function that does not exist. It keeps options that may refuse a call: hooks, and those of other versions of FastMCP. */
+const checkStub = 'CHECK_IN_HANDLERS'
+
+/** Whether an option of a server may refuse calls, for example by throwing in `onToolCall`. */
+function mayCheck(key: string): boolean {
+  return key !== 'instructions' && !infoKeys.has(key) && !authOptions.has(key) && !harmlessOptions.has(key)
+}
+
+function keptReason(key: string): string {
+  return `The option "${key}" may refuse calls, so it was kept, and the program does not compile until you rewrite it.`
+}
+
+const keptAction = `Check it in the handlers, or with the option auth of serveHttp, and remove ${checkStub}.`
 
 /** Makes an expression fail to compile, and to run: a person has to rewrite it. */
 function markUnresolved(rewrite: FileRewrite, node: Node, name: string): void {
@@ -106,11 +130,16 @@ const optionHints: Readonly<Record<string, string>> = {
 
 function reportOption(rewrite: FileRewrite, options: ObjectLiteralExpression, key: string): void {
   const property = propertyNamed(options, key)!
+  if (mayCheck(key)) return rewrite.report(property, property.getText().split('\n')[0]!, keptReason(key), keptAction)
   const hint = Object.hasOwn(optionHints, key) ? optionHints[key]! : 'docs/servers.md lists the options.'
   const reason = authOptions.has(key)
     ? `The option "${key}" decides who may call, so it was kept, and the program does not compile until you rewrite it.`
     : `The option "${key}" was removed: Tenon has no such option.`
   rewrite.report(property, property.getText().split('\n')[0]!, reason, hint)
+}
+
+const harmlessToolOptions: Readonly<Record<string, string>> = {
+  timeoutMs: 'Stop the work yourself: AbortSignal.any([ctx.signal, AbortSignal.timeout(ms)]).',
 }
 
 const toolKeys = new Set(['name', 'description', 'parameters', 'outputSchema', 'annotations', 'execute', '_meta'])
@@ -129,8 +158,12 @@ function rewriteTool(
   const canAccess = propertyValue(tool, 'canAccess')
   if (canAccess) keepCanAccess(rewrite, tool, canAccess)
   const unknown = keysOf(tool).filter((key) => !toolKeys.has(key) && key !== 'canAccess')
-  for (const key of unknown) reportToolOption(rewrite, tool, key)
-  takeOut(rewrite, tool, { first: [name.getText()], last: execute, gone: ['name', ...unknown] })
+  const harmless = unknown.filter((key) => Object.hasOwn(harmlessToolOptions, key))
+  for (const key of unknown) {
+    if (harmless.includes(key)) reportToolOption(rewrite, tool, key)
+    else keepToolOption(rewrite, tool, key)
+  }
+  takeOut(rewrite, tool, { first: [name.getText()], last: execute, gone: ['name', ...harmless] })
   const fn = functionBehind(execute)
   if (fn === execute) wrapContent(rewrite, fn)
   addToolHandler(rewrite, handlers, execute, fn)
@@ -170,16 +203,21 @@ function keepCanAccess(rewrite: FileRewrite, tool: ObjectLiteralExpression, canA
   rewrite.text.appendLeft(property.getEnd(), canAccess === property ? ' })' : ')')
 }
 
+/** Without it, a call that it refuses would be answered. */
+function keepToolOption(rewrite: FileRewrite, tool: ObjectLiteralExpression, key: string): void {
+  const property = propertyNamed(tool, key)!
+  rewrite.report(property, property.getText().split('\n')[0]!, keptReason(key), keptAction)
+  rewrite.text.appendLeft(property.getStart(), `...${checkStub}({ `)
+  rewrite.text.appendLeft(property.getEnd(), ' })')
+}
+
 function reportToolOption(rewrite: FileRewrite, tool: ObjectLiteralExpression, key: string): void {
   const property = propertyNamed(tool, key)!
-  const hints: Readonly<Record<string, string>> = {
-    timeoutMs: 'Stop the work yourself: AbortSignal.any([ctx.signal, AbortSignal.timeout(ms)]).',
-  }
   rewrite.report(
     property,
     property.getText().split('\n')[0]!,
     `The option "${key}" was removed: tools of Tenon have no such option.`,
-    hints[key] ?? 'docs/servers.md lists the options.',
+    harmlessToolOptions[key]!,
   )
 }
 
