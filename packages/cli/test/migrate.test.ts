@@ -701,6 +701,40 @@ ${call}
   })
 })
 
+describe('a factory of 2.x for HTTP', () => {
+  const program = (factory: string) => `import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+function createServer() {
+  const server = new McpServer({ name: 'a', version: '1' })
+  const limits = { items: 5 }
+  const cart: string[] = []
+  server.registerTool('add', {}, async () => {
+    cart.push('tea')
+    return { content: [{ type: 'text', text: String(limits.items - cart.length) }] }
+  })
+  return server
+}
+${factory}
+`
+
+  it.each([
+    ['createMcpHandler(createServer)', 'createMcpHandler(GIVE_EACH_CALLER_ITS_OWN(createServer()))'],
+    ['createMcpHandler(() => createServer())', 'createMcpHandler(GIVE_EACH_CALLER_ITS_OWN(createServer()))'],
+  ])('does not share what its handlers change between callers: %s', (before, after) => {
+    const { text, findings } = migrateOne(program(before))
+    expect(text).toContain(after)
+    expect(findings).toMatchObject([{ line: 5, found: 'cart' }])
+    expect(findings[0]?.reason).toContain('does not compile')
+  })
+
+  it('is called once if its handlers only read what it declares', () => {
+    const { text, findings } = migrateOne(
+      program('createMcpHandler(createServer)').replace("    cart.push('tea')\n", ''),
+    )
+    expect(text).toContain('createMcpHandler(createServer())')
+    expect(findings).toEqual([])
+  })
+})
+
 describe('commonJsFindings', () => {
   const manifest = (type?: string) =>
     `{\n  "name": "demo",\n${type ? `  "type": "${type}",\n` : ''}  "dependencies": {}\n}\n`

@@ -1,7 +1,16 @@
-import { type CallExpression, Node, ts } from 'ts-morph'
+import { type CallExpression, type Identifier, Node, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { OldImport } from '../old-imports.ts'
-import { functionOf, hasSpread, keysOf, propertyValue, withoutCasts } from '../syntax.ts'
+import {
+  type FunctionNode,
+  functionOf,
+  hasSpread,
+  isFunction,
+  keysOf,
+  propertyValue,
+  referencesOf,
+  withoutCasts,
+} from '../syntax.ts'
 
 /** v2 creates a server for each connection or request. A server of Tenon serves any number of clients, so it is passed itself. */
 export function rewriteFactories(rewrite: FileRewrite, imports: readonly OldImport[]): void {
@@ -11,14 +20,14 @@ export function rewriteFactories(rewrite: FileRewrite, imports: readonly OldImpo
       for (const use of uses) {
         const call = use.getParentIfKind(ts.SyntaxKind.CallExpression)
         if (!call || call.getExpression() !== use) continue
-        if (name === 'serveStdio' || name === 'createMcpHandler') rewriteFactory(rewrite, call)
+        if (name === 'serveStdio' || name === 'createMcpHandler') rewriteFactory(rewrite, call, name)
         else if (name === 'toNodeHandler') rewriteNodeHandler(rewrite, call)
       }
     }
   }
 }
 
-function rewriteFactory(rewrite: FileRewrite, call: CallExpression): void {
+function rewriteFactory(rewrite: FileRewrite, call: CallExpression, name: string): void {
   const [factory, options] = call.getArguments()
   const fn = functionOf(factory)
   const isInline = fn !== undefined && fn === factory
@@ -36,12 +45,68 @@ function rewriteFactory(rewrite: FileRewrite, call: CallExpression): void {
       'Read ctx.caller, ctx.auth and ctx.request in handlers.',
     )
   }
+  // Over stdio there is one client.
+  const isShared = name === 'createMcpHandler' && reportState(rewrite, fn)
+  if (isShared) rewrite.text.appendLeft(factory.getStart(), `${stateStub}(`)
   if (!isInline) rewrite.text.appendLeft(factory.getEnd(), `(${args})`)
   else if (body && !Node.isBlock(body)) rewrite.replaceRange(fn.getStart(), body.getStart(), '')
   else {
     rewrite.text.appendLeft(fn.getStart(), '(')
     rewrite.text.appendRight(fn.getEnd(), `)(${args})`)
   }
+  if (isShared) rewrite.text.appendLeft(factory.getEnd(), ')')
+}
+
+/** A function that does not exist. It keeps a factory whose servers have a state of their own. */
+const stateStub = 'GIVE_EACH_CALLER_ITS_OWN'
+
+/** Reports variables of a factory that its handlers change: one caller would see what another one left there. */
+function reportState(rewrite: FileRewrite, factory: FunctionNode): boolean {
+  const body = factory.getBody()
+  const called = body && withoutCasts(body)
+  const fn = (Node.isCallExpression(called) ? functionOf(called.getExpression()) : undefined) ?? factory
+  const changed = fn
+    .getDescendantsOfKind(ts.SyntaxKind.VariableDeclaration)
+    .filter((declaration) => functionAround(declaration) === fn)
+    .map((declaration) => declaration.getNameNode())
+    .filter(Node.isIdentifier)
+    .filter((name) => referencesOf(name, fn).some((use) => functionAround(use) !== fn && isChanged(use)))
+  for (const name of changed) {
+    rewrite.report(
+      fn.getSourceFile() === rewrite.file ? name : factory,
+      name.getText(),
+      'Each request had a server of its own. A server of Tenon serves all callers, so they would share this, and the program does not compile.',
+      `Keep it per caller, for example by ctx.auth or ctx.sessionId, and remove ${stateStub}.`,
+    )
+  }
+  return changed.length > 0
+}
+
+function functionAround(node: Node): Node | undefined {
+  return node.getFirstAncestor((ancestor) => isFunction(ancestor))
+}
+
+const changingMethods = /^(push|unshift|pop|shift|splice|sort|reverse|fill|set|add|delete|clear|append)$/
+
+/** Whether a use changes a variable or what it holds: `x = 1`, `x.y++`, `x.push(1)`, `delete x.y`. */
+function isChanged(use: Identifier): boolean {
+  let target: Node = use
+  for (let parent = use.getParent(); parent; parent = target.getParent()) {
+    const isMember = Node.isPropertyAccessExpression(parent) || Node.isElementAccessExpression(parent)
+    if (!isMember || parent.getExpression() !== target) break
+    target = parent
+  }
+  const parent = target.getParent()
+  if (Node.isCallExpression(parent) && parent.getExpression() === target)
+    return Node.isPropertyAccessExpression(target) && changingMethods.test(target.getName())
+  if (Node.isDeleteExpression(parent)) return true
+  if (Node.isPrefixUnaryExpression(parent) || Node.isPostfixUnaryExpression(parent))
+    return /^(\+\+|--)|(\+\+|--)$/.test(parent.getText())
+  return (
+    Node.isBinaryExpression(parent) &&
+    parent.getLeft() === target &&
+    /^([-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=$/.test(parent.getOperatorToken().getText())
+  )
 }
 
 /** Makes `onerror` an option of a server that is created right here. Returns false if something stays. */
