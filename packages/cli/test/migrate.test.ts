@@ -733,6 +733,18 @@ ${factory}
     expect(text).toContain('createMcpHandler(createServer())')
     expect(findings).toEqual([])
   })
+
+  it('keeps onerror where the class of the server is one of the program', () => {
+    const { text, findings } =
+      migrateOne(`import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+class Shop extends McpServer {
+  constructor(url, options) { super({ name: 'shop', version: '1' }) }
+}
+createMcpHandler(() => new Shop('http://shop', { readonly: true }), { onerror: log })
+`)
+    expect(text).toContain("createMcpHandler(new Shop('http://shop', { readonly: true }), { onerror: log })")
+    expect(findings).toMatchObject([{ found: '{ onerror: log }' }])
+  })
 })
 
 describe('commonJsFindings', () => {

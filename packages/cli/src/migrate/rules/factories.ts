@@ -114,7 +114,8 @@ function moveOptions(rewrite: FileRewrite, call: CallExpression, options: Node, 
   if (!Node.isObjectLiteralExpression(options) || keysOf(options).join() !== 'onerror' || hasSpread(options))
     return false
   const created = body && withoutCasts(body)
-  if (!Node.isNewExpression(created)) return false
+  // The second argument of a class of the program may be anything.
+  if (!Node.isNewExpression(created) || !created.getType().getSymbol()?.getName().startsWith('V2')) return false
   const [info, own, ...others] = created.getArguments()
   const handler = propertyValue(options, 'onerror')
   if (!info || !handler || handler === options.getProperty('onerror') || others.length > 0) return false
