@@ -2,6 +2,7 @@ import type { RootList } from '../client/input/handlers.ts'
 import { checkRoots } from '../client/input/roots.ts'
 import type { Root } from '../protocol/roots.ts'
 import { isObject } from '../util/objects.ts'
+import { isCodeName, wordsOf } from './findings/argument-names.ts'
 import type { Finding } from './findings/finding.ts'
 import { toExcerpt } from './findings/visible.ts'
 import { isWithinAny, resolvePath, resolveRelative } from './sandbox/paths.ts'
@@ -134,9 +135,24 @@ function severityOf(value: string, key: string, folders: readonly string[]): Fin
   if (text.length > maxPathLength || text.includes('\n')) return undefined
   const outside = readings(text).find((reading) => leaves(reading, folders))
   if (outside === undefined) return undefined
-  // What follows a slash may also be a route or a command, unless it has the name or the beginning of a path.
-  const isSurely = !outside.startsWith('/') || isPathName(key) || isFamiliar(outside, folders)
-  return isSurely ? 'high' : 'low'
+  if (isSurelyPath(outside, key, folders)) return 'high'
+  return isEscape(outside) && isCodeName(key) ? undefined : 'low'
+}
+
+/** What follows a slash may also be a route or a command, unless it has the name or the beginning of a path. */
+function isSurelyPath(text: string, key: string, folders: readonly string[]): boolean {
+  if (isEscape(text)) return isPathByLastWord(key) || (!isCodeName(key) && isFamiliar(text, folders))
+  return !text.startsWith('/') || isPathName(key) || isFamiliar(text, folders)
+}
+
+/** Regular expressions (`\d+`) and LaTeX (`\frac`) begin with a backslash like paths of Windows, but do not name a share. */
+function isEscape(text: string): boolean {
+  return text.startsWith('\\') && !/^\\\\[^\\/]+[\\/][^\\/]/.test(text)
+}
+
+/** The last word of a name says what it is: `file_content` and `path_regex` are code, `content_path` is a path. */
+function isPathByLastWord(key: string): boolean {
+  return isPathName(isCodeName(key) ? (wordsOf(key).at(-1) ?? '') : key)
 }
 
 /** The text as it is, and as a server would read it that decodes it once or several times. URIs are always decoded. */

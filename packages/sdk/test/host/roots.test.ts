@@ -188,6 +188,29 @@ describe('paths in arguments', () => {
     expect(severities({ command: '/etc/hosts', filePath: '/api/users' })).toEqual(['high', 'high'])
   })
 
+  it.each([
+    ['pattern', '\\bfoo\\b'],
+    ['pattern', '\\bin\\b'],
+    ['regex', '\\$\\{[^}]+\\}'],
+    ['patterns', ['\\d+']],
+    ['path_regex', '\\.ts$'],
+    ['latex', '\\frac{1}{2}'],
+    ['query', '\\section{Intro}'],
+    ['file_content', '\\documentclass{article}'],
+  ])('does not take an escape for a path: %s = %j', (name, value) => {
+    expect(pathFindings({ [name]: value }, roots)).toEqual([])
+  })
+
+  it('finds a path that begins with a backslash by its name, its folder or its share', () => {
+    expect(severities({ path: '\\temp\\x', source: '\\temp', content_path: '\\temp' })).toEqual([
+      'high',
+      'high',
+      'high',
+    ])
+    expect(severities({ value: '\\Users\\me', pattern: '\\\\server\\share' })).toEqual(['high', 'high'])
+    expect(severities({ value: '\\temp\\x' })).toEqual(['low'])
+  })
+
   it('looks into nested arguments and names the place', () => {
     const args = { edits: [{ file: 'a' }, { file: '/etc/hosts', text: 'x' }], paths: ['b', '/etc/shadow'] }
     expect(pathFindings(args, roots).map(({ where, excerpt }) => [where, excerpt])).toEqual([

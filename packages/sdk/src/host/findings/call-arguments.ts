@@ -1,6 +1,7 @@
 import { isObject } from '../../util/objects.ts'
 import { credentialFiles } from '../sandbox/sensitive-paths.ts'
 import { readingsOf } from '../text-readings.ts'
+import { isCodeName, wordsOf } from './argument-names.ts'
 import { decodePercent } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
 import { findShellCommand } from './shell-injection.ts'
@@ -59,7 +60,7 @@ export class CallArguments {
     let current: Place | undefined = place
     while (current?.parent) {
       if (typeof current.key === 'string') {
-        if (wordsOf(current.key).some((word) => codeWords.has(word))) return true
+        if (isCodeName(current.key)) return true
         if (current.parent.parent === undefined) return describesCode(current.key, this.#properties[current.key])
       }
       current = current.parent
@@ -69,26 +70,6 @@ export class CallArguments {
 }
 
 const maxFindings = 20
-
-function wordsOf(name: string): string[] {
-  return name
-    .slice(0, 200)
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z\d]+/)
-}
-
-/** Names of arguments in which separators, quotes and variables are ordinary: code, queries, patterns, and prose. */
-const codeWords: ReadonlySet<string> = new Set(
-  (
-    'command commands cmd script scripts code source shell bash sql query queries q statement statements expression expr formula ' +
-    'filter where condition pattern regex regexp glob template content contents body text texts message messages msg markdown md ' +
-    'html xml json yaml toml css style data payload input prompt thought thoughts description summary title subject comment ' +
-    'comments note notes question answer reason instructions observation observations diff patch snippet args arguments argv ' +
-    'cookie header headers search keywords jq jsonpath xpath cron selector function program log logs document paragraph caption ' +
-    'review reply email letter story lyrics abstract details explanation task todo steps context string changes'
-  ).split(' '),
-)
 
 /** The description of a server counts only if the name of the argument says nothing else. */
 function describesCode(name: string, schema: unknown): boolean {
