@@ -40,7 +40,7 @@ function hostFor(server: McpServer, options: Partial<HostOptions> = {}) {
 }
 
 describe.each(eras)('host.callTool with background, at a server of %s', (revision) => {
-  it('returns a text for the model while the task runs, and its result later [TASK-014]', async () => {
+  it('returns a text for the model while the task runs, and its result later [TASK-014, TASK-061]', async () => {
     const { server, done } = reports(revision)
     await using host = await hostFor(server)
     const first = await host.callTool('reports_write', {}, { background: true })
@@ -55,7 +55,7 @@ describe.each(eras)('host.callTool with background, at a server of %s', (revisio
     expect(result?.pending).toBe(undefined)
   })
 
-  it('has a text of its own if the server gives none [TASK-014]', async () => {
+  it('has a text of its own if the server gives none [TASK-014, TASK-061]', async () => {
     const { server, done } = reports(revision)
     await using host = await hostFor(server)
     const first = await host.callTool('reports_plain', {}, { background: true })

@@ -91,9 +91,9 @@ const changingMethods = /^(push|unshift|pop|shift|splice|sort|reverse|fill|set|a
 /** Whether a use changes a variable or what it holds: `x = 1`, `x.y++`, `x.push(1)`, `delete x.y`. */
 function isChanged(use: Identifier): boolean {
   let target: Node = use
-  for (let parent = use.getParent(); parent; parent = target.getParent()) {
-    const isMember = Node.isPropertyAccessExpression(parent) || Node.isElementAccessExpression(parent)
-    if (!isMember || parent.getExpression() !== target) break
+  for (let parent: Node | undefined = use.getParent(); parent !== undefined; parent = target.getParent()) {
+    if (!Node.isPropertyAccessExpression(parent) && !Node.isElementAccessExpression(parent)) break
+    if (parent.getExpression() !== target) break
     target = parent
   }
   const parent = target.getParent()
