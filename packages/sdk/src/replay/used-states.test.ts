@@ -75,5 +75,5 @@ describe('the states that a process remembers as used', () => {
       expect(claims.size).toBeLessThanOrEqual(1_100)
     }
     expect(claims.claim({ id: '0 0', expires: 5_000 }, { name: 'user 0', isAddress: true })).toBe('expired')
-  })
+  }, 300_000)
 })

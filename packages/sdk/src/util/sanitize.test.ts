@@ -14,6 +14,7 @@ describe('sanitizeText', () => {
     ['AccountKey=abc/def==;EndpointSuffix=x', 'AccountKey=[redacted];EndpointSuffix=x'],
     ['token: abc123, retry', 'token: [redacted], retry'],
     ['secret: swordfish', 'secret: [redacted]'],
+    ['Resource not found: secret://file', 'Resource not found: secret://file'],
     ['{"password":"correct horse","user":"ada"}', '{"password":"[redacted]","user":"ada"}'],
     ['{\\"apiKey\\":\\"hunter2\\"}', '{\\"apiKey\\":\\"[redacted]\\"}'],
     ['GET https://a.example/?access_token=abc&page=1', 'GET https://a.example/?access_token=[redacted]&page=1'],

@@ -18,7 +18,7 @@ const explanations =
 
 /** `password=...`, `"token": "..."`, `--api-key ...`. */
 const pairs = new RegExp(
-  `((?:(?<!unexpected )(?:${secretNames})["'\\\\]{0,4}[ \\t]{0,4}[:=][ \\t]{0,4}|(?<![\\w-])--[\\w-]{0,40}(?:${secretNames})[ \\t]{1,4})\\\\{0,3}["']?)(?!(?:${explanations})\\b)(?:(?<=")[^"\\\\\\n]{1,400}|(?<=')[^'\\\\\\n]{1,400}|[^\\s"'\\\\,;&<>(){}[\\]]+)`,
+  `((?:(?<!unexpected )(?:${secretNames})["'\\\\]{0,4}[ \\t]{0,4}[:=](?!\\/\\/)[ \\t]{0,4}|(?<![\\w-])--[\\w-]{0,40}(?:${secretNames})[ \\t]{1,4})\\\\{0,3}["']?)(?!(?:${explanations})\\b)(?:(?<=")[^"\\\\\\n]{1,400}|(?<=')[^'\\\\\\n]{1,400}|[^\\s"'\\\\,;&<>(){}[\\]]+)`,
   'gi',
 )
 
@@ -59,7 +59,7 @@ export function sanitizeValue<T>(value: T, clean: (text: string) => string): T {
     if (isMedia || (key === 'blob' && this.uri)) return member
     const isText = typeof member === 'string'
     // Small numbers are counts.
-    if (secretName.test(key) && (isText ? member : (member as number) > 9_999)) return redacted
+    if (secretName.test(key) && (isText ? !/^$|^\[redacted/.test(member) : (member as number) > 9_999)) return redacted
     return isText ? clean(member) : member
   })
 }

@@ -133,7 +133,7 @@ describe('trace', () => {
     await closed[Symbol.asyncDispose]()
     const recorded = recorder()
     const failure = connect(closed.url, { trace: recorded.trace, reconnect: { maxRetries: 0 } })
-    await expect(failure).rejects.toThrow('could not reach')
+    await expect(failure).rejects.toThrow('nothing is listening on')
     expect(recorded.of('http-end')[0]).toMatchObject({
       outcome: 'failed',
       error: expect.stringContaining('ECONNREFUSED'),

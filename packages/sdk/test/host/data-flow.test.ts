@@ -246,5 +246,5 @@ describe('the memory of data flows', () => {
     expect(held).toBe(memory.bytes)
     for (const flows of [small, ...sessions]) flows.clear()
     expect(memory.bytes).toBe(0)
-  })
+  }, 300_000)
 })
