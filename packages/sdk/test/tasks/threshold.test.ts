@@ -2,6 +2,7 @@ import type { McpServer } from 'tenon/server'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
 import { gate } from '../kit/gate.ts'
+import { movableTimers } from '../kit/time.ts'
 
 import type { Body } from './peer.ts'
 import { everyTask, modern, type WorldOptions } from './support.ts'
@@ -51,6 +52,39 @@ describe('a call that becomes a task after a threshold', () => {
       expect(runs).toBe(1)
     },
     { ...options, channels: ['memory', 'http'] },
+  )
+
+  everyTask(
+    'is held by its process for as long as it runs, so that no other process runs it again',
+    async (world) => {
+      using time = movableTimers()
+      const finish = gate()
+      let runs = 0
+      const define = (made: McpServer) => {
+        made.registerTool('slow', hasty, async () => {
+          runs++
+          await finish.opened
+          return 'done'
+        })
+      }
+      const [server] = [await world.serve(define, { leaseMs: 30_000 }), await world.serve(define, { leaseMs: 30_000 })]
+      const peer = await world.peer(server)
+      const { result } = await peer.plain('slow')
+      const id = result!.taskId as string
+      const store = await world.openStore()
+      const heldUntil = async () => (JSON.parse((await store.get(id))!.body) as Body).heldUntil as number
+      for (let leases = 0; leases < 4; leases++) {
+        await time.advance(30_000)
+        expect(await heldUntil()).toBeGreaterThan(Date.now())
+      }
+      expect(runs).toBe(1)
+      finish.open()
+      expect(await peer.textOf(id)).toBe('done')
+      const last = await heldUntil()
+      await time.advance(60_000)
+      expect(await heldUntil()).toBe(last)
+    },
+    { ...options, stores: ['memory'] },
   )
 
   everyTask(

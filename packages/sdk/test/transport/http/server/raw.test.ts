@@ -52,6 +52,21 @@ describe('RawHttpTransport with a server', () => {
     await http.transport.close()
   })
 
+  it('answers requests that have no stream yet with 404 when it closes, and ends the streams of the others', async () => {
+    const server = workshop()
+    const [silent, loud] = [registerSlow(server, 'silent'), registerSlow(server, 'loud')]
+    await using http = await one(withSession, server)
+    await using peer = await Peer.open(http.url, newest)
+    const stream = await peer.call('loud', {}, withProgress)
+    await loud.began
+    const call = peer.call('silent')
+    await silent.began
+    await http.transport.close()
+    expect((await call).status).toBe(404)
+    expect(await stream.ended).toBe('ended')
+    expect(stream.methods).toEqual(['notifications/progress'])
+  })
+
   it('refuses requests of 2026-07-28 if stateless is false', async () => {
     await using http = await one({ ...withSession, stateless: false })
     await using peer = await Peer.open(http.url, modern)
