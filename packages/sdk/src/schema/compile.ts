@@ -1,4 +1,5 @@
 import { branchChecks } from './branch-checks.ts'
+import type { Formats } from './formats.ts'
 import { IN_PLACE } from './keywords.ts'
 import type { Library, Place } from './library.ts'
 import { compilePattern, type Pattern } from './pattern.ts'
@@ -10,8 +11,8 @@ import { KINDS, keysOf, OTHER } from './values.ts'
 
 /** Reads the keywords of one subschema while its checks are built. */
 export interface Builder {
-  /** Whether `format` is checked. */
-  formats: boolean
+  /** The formats that are checked. */
+  formats: Formats | undefined
   /** Returns the value of a keyword, if the dialect supports that keyword. */
   get<T>(keyword: string): T | undefined
   /** Returns the subschema of a keyword. */
@@ -23,7 +24,7 @@ export interface Builder {
 }
 
 /** Compiles the root of a library and everything it refers to. */
-export function compileRoot(library: Library, formats: boolean, maxPatternLength: number): Shape {
+export function compileRoot(library: Library, formats: Formats | undefined, maxPatternLength: number): Shape {
   const reached = new Set([library.root])
   const patterns = new Map<string, Pattern>()
   const compilation = { library, formats, reached, patterns, pool: new PatternPool(), maxPatternLength }
@@ -39,7 +40,7 @@ export function compileRoot(library: Library, formats: boolean, maxPatternLength
 
 interface Compilation {
   library: Library
-  formats: boolean
+  formats: Formats | undefined
   /** The places to compile. */
   reached: Set<Place>
   patterns: Map<string, Pattern>

@@ -1,5 +1,8 @@
-/** The formats that can be checked, each in time linear in the length of the string. */
-export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
+/** A test per format, in time linear in the length of the string. */
+export type Formats = ReadonlyMap<string, (text: string) => boolean>
+
+/** The formats of forms, and others that are short. */
+export const formats: Formats = new Map([
   ['email', isEmail],
   ['uri', isUri],
   ['date', isDate],
@@ -54,13 +57,15 @@ function isEmail(text: string): boolean {
   return isLocalPart(text.slice(0, at)) && isMailDomain(text.slice(at + 1))
 }
 
-function isLocalPart(text: string): boolean {
+/** Returns whether a text is valid before the `@` of a mail address. */
+export function isLocalPart(text: string): boolean {
   if (text.length > 64) return false
   if (/^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/.test(text)) return true
   return text.split('.').every((atom) => /^[\w!#$%&'*+/=?^`{|}~-]+$/.test(atom))
 }
 
-function isMailDomain(text: string): boolean {
+/** Returns whether a text is valid after the `@` of a mail address. */
+export function isMailDomain(text: string): boolean {
   if (text.startsWith('[') && text.endsWith(']')) {
     const literal = text.slice(1, -1)
     return /^ipv6:/i.test(literal) ? isIpv6(literal.slice(5)) : isIpv4(literal)
@@ -81,8 +86,26 @@ const URI = new RegExp(
   'i',
 )
 
-function isUri(text: string): boolean {
-  const match = URI.exec(text)
+/** Returns whether a text is a URI (RFC 3986). */
+export function isUri(text: string): boolean {
+  return matches(URI, text)
+}
+
+/** Created on first use, so that bundlers can leave it out. */
+let relativeReference: RegExp | undefined
+
+/** Returns whether a text is a reference relative to a URI (RFC 3986 section 4.2). */
+export function isRelativeReference(text: string): boolean {
+  // The first segment of a path may not look like a scheme.
+  relativeReference ??= new RegExp(
+    `^(?://${AUTHORITY}|(?!//|[^/?#]*:))${MORE_CHARS}(?:\\?${ANY_CHARS})?(?:#${ANY_CHARS})?$`,
+    'i',
+  )
+  return matches(relativeReference, text)
+}
+
+function matches(pattern: RegExp, text: string): boolean {
+  const match = pattern.exec(text)
   if (!match) return false
   const [, literal] = match
   return literal === undefined || isIpv6(literal) || /^v[\da-f]+\./i.test(literal)

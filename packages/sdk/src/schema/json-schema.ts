@@ -1,6 +1,5 @@
-import { compileRoot } from './compile.ts'
-import { Library } from './library.ts'
-import { createRunner } from './run.ts'
+import { compileCheck } from './compile-check.ts'
+import { allFormats } from './more-formats.ts'
 import type { SchemaError } from './schema-error.ts'
 
 export { SchemaError } from './schema-error.ts'
@@ -41,7 +40,7 @@ export type JsonSchemaCompiler = (schema: JsonSchema) => JsonSchemaCheck
 export interface CompileOptions {
   /** Other schemas that a `$ref` may point to, by absolute URI. They are never fetched. Default: none. */
   documents?: Record<string, JsonSchema | boolean>
-  /** Checks the formats email, uri, date, time, date-time, uuid, ipv4 and ipv6. Default: false (`format` annotates). */
+  /** Checks all formats of JSON Schema 2020-12. Default: false (`format` annotates). */
   formats?: boolean
   /** The maximum nesting depth of a value. A deeper value has an issue. Default: 256. */
   maxDepth?: number
@@ -76,18 +75,7 @@ export interface CompileOptions {
  */
 export function compileJsonSchema(
   schema: JsonSchema | boolean,
-  {
-    documents = {},
-    formats = false,
-    maxDepth = 256,
-    maxSteps = 10_000_000,
-    maxSchemaDepth = 128,
-    maxSubschemas = 10_000,
-    maxPatternLength = 1_000,
-    onSkip,
-  }: CompileOptions = {},
+  { formats = false, ...options }: CompileOptions = {},
 ): JsonSchemaCheck {
-  const library = new Library(schema, { documents, maxSchemaDepth, maxSubschemas, onSkip })
-  const root = compileRoot(library, formats, maxPatternLength)
-  return createRunner(root, library.root.base, maxDepth, maxSteps)
+  return compileCheck(schema, options, formats ? allFormats : undefined)
 }

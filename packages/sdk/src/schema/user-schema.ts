@@ -1,8 +1,10 @@
 import { define, isObject, type JsonObject } from '../util/objects.ts'
+import { compileCheck } from './compile-check.ts'
 import { toStandardIssues } from './issues.ts'
-import { compileJsonSchema, type JsonSchema, type JsonSchemaCompiler, SchemaError } from './json-schema.ts'
+import type { JsonSchema, JsonSchemaCompiler } from './json-schema.ts'
 import { isKeyword } from './keywords.ts'
 import { moveRefs } from './move-refs.ts'
+import { SchemaError } from './schema-error.ts'
 import { type Field, readShape, validateShape, type ZodSchema } from './shape.ts'
 import {
   isSchemaShape,
@@ -29,7 +31,7 @@ export type Direction = 'input' | 'output'
 export function compileSchema(
   schema: SchemaLike,
   direction: Direction,
-  compile: JsonSchemaCompiler = compileJsonSchema,
+  compile: JsonSchemaCompiler = (schema) => compileCheck(schema),
 ): UserSchema {
   if (isStandardSchema(schema)) return fromStandard(schema, direction)
   if (isEffectSchema(schema)) throw new SchemaError(`This Effect schema is not a Standard Schema. ${EFFECT_WAY}`)
@@ -169,7 +171,10 @@ export function createValidator(schema: SchemaLike): Validate {
   return createJsonValidator(schema)
 }
 
-export function createJsonValidator(schema: JsonSchema, compile: JsonSchemaCompiler = compileJsonSchema): Validate {
+export function createJsonValidator(
+  schema: JsonSchema,
+  compile: JsonSchemaCompiler = (schema) => compileCheck(schema),
+): Validate {
   const check = compile(schema)
   return (value) => {
     const issues = check(value)

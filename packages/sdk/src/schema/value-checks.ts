@@ -1,6 +1,5 @@
 import type { JsonObject } from '../util/objects.ts'
 import type { Builder } from './compile.ts'
-import { formats } from './formats.ts'
 import { type Check, FEW_KEYS, MORE_KEY_COST, type Run, type Shape, testMember } from './run.ts'
 import { has, isMultiple, keysOf, show, toCanonical } from './values.ts'
 
@@ -256,7 +255,7 @@ export function textChecks(builder: Builder): Check<string>[] {
     checks.push((value, run) => pattern.test(value, run) || run.fail(`must match the pattern ${source}`))
   }
   const format = builder.get<string>('format')
-  const test = builder.formats && formats.get(format!)
+  const test = builder.formats?.get(format!)
   if (test)
     checks.push((value, run) => !run.spend(value.length >> 3) && (test(value) || run.fail(`must be a valid ${format}`)))
   return checks

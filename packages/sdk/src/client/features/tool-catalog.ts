@@ -2,13 +2,9 @@ import { McpError } from '../../errors.ts'
 import { findMirroredArguments, type MirroredArgument, mirrorArguments } from '../../protocol/mirrored-headers.ts'
 import type { CallToolParams, CallToolResult, Tool, ToolExecution } from '../../protocol/tools.ts'
 import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
+import { compileCheck } from '../../schema/compile-check.ts'
 import { describeIssues, toStandardIssues } from '../../schema/issues.ts'
-import {
-  compileJsonSchema,
-  type JsonSchemaCheck,
-  type JsonSchemaCompiler,
-  type SchemaError,
-} from '../../schema/json-schema.ts'
+import type { JsonSchemaCheck, JsonSchemaCompiler, SchemaError } from '../../schema/json-schema.ts'
 import { isObject } from '../../util/objects.ts'
 
 interface KnownTool {
@@ -132,7 +128,7 @@ export class ToolCatalog {
       if (this.#compileJsonSchema) return this.#compileJsonSchema(tool.outputSchema!)
       const skipped: SchemaError[] = []
       // A server must not be able to block the client with an expensive schema.
-      const check = compileJsonSchema(tool.outputSchema!, {
+      const check = compileCheck(tool.outputSchema!, {
         maxSteps: 1_000_000,
         onSkip: (reason) => skipped.push(reason),
       })
