@@ -56,7 +56,14 @@ export { inspectArguments, inspectDefinitions, inspectResult } from '../host/fin
 export { redactSecrets } from '../host/findings/secrets.ts'
 export type { OtherServer } from '../host/findings/shadowing.ts'
 export { createGateway } from '../host/gateway/gateway.ts'
-export type { AccessRule, GatewayCaller, GatewayOptions, UserTokens } from '../host/gateway/options.ts'
+export type {
+  AccessFunction,
+  AccessItem,
+  AccessRule,
+  GatewayCaller,
+  GatewayOptions,
+  UserTokens,
+} from '../host/gateway/options.ts'
 export type { Grant } from '../host/grants.ts'
 export {
   createHost,

@@ -23,7 +23,10 @@ export interface AuthOptions {
   requiredScopes?: readonly string[] | undefined
   /** Scopes that include others: `{ 'files:write': ['files:read'] }`. Default: none. */
   impliedScopes?: Readonly<Record<string, readonly string[]>> | undefined
-  /** Scopes that clients may request, for the metadata. Default: `requiredScopes`. */
+  /**
+   * Scopes for the metadata. Without `requiredScopes`, clients request all of them at login (2025-11-25 authorization, scope
+   * selection), so leave out those that not every user should have. Default: `requiredScopes`.
+   */
   scopesSupported?: readonly string[] | undefined
   /** The display name of this server, for the metadata. */
   resourceName?: string | undefined

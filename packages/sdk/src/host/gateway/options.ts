@@ -12,8 +12,11 @@ export interface GatewayOptions {
   /**
    * Which tools, prompts and resources a caller may see and use, by rules of their scopes or by a function. Default: all of them,
    * to everyone who may call the gateway (`auth` of `serveHttp`).
+   *
+   * @example
+   * access: ({ auth }, { server }) => server !== 'payroll' || auth?.claims?.department === 'hr'
    */
-  access?: AccessRule[] | undefined
+  access?: readonly AccessRule[] | AccessFunction | undefined
   /**
    * The token of each user for a server, by server id, for servers that act on behalf of users: for example
    * `({ auth }) => broker.upstreamToken(auth)`. Called for every request to that server. If the user has to log in first, throw
@@ -59,6 +62,17 @@ export interface AccessRule {
   readonly server?: string | readonly string[] | undefined
   /** The name of a tool, as its server defines it. Default: all tools. */
   readonly tool?: string | readonly string[] | undefined
+}
+
+/** Decides whether a caller may see and use something. Everything but `true` hides it. Called for each item of every list. */
+export type AccessFunction = (caller: GatewayCaller, item: AccessItem) => boolean
+
+/** A tool, prompt or resource behind a gateway. */
+export interface AccessItem {
+  /** The id of the server. */
+  readonly server: string
+  /** The name of the tool or prompt, as its server defines it. Undefined for resources. */
+  readonly name: string | undefined
 }
 
 /** Who calls the gateway. */
