@@ -5,6 +5,7 @@ import { type LoadedModel, loadModel } from '../chat/load-model.ts'
 import { noteMissing, resolveFolders } from '../chat/root-folders.ts'
 import { createTerminal } from '../chat/terminal.ts'
 import { usageError } from '../exit-codes.ts'
+import { noteFindings } from '../host/finding-notes.ts'
 import { readPolicy } from '../host/host-files.ts'
 import { connectAll, type HostFlags, openHost } from '../host/open-host.ts'
 import { viewServers } from '../host/server-view.ts'
@@ -69,6 +70,7 @@ async function chat(words: string[], flags: ChatFlags, program: Command): Promis
       ...(terminal.input && { input: terminal.input }),
       ...('model' in loaded && { model: loaded.model }),
     })
+    noteFindings(host, output, (print) => terminal.lines.interject(print))
     await connectAll(host)
     output.note(...(await viewServers(host, output.width, output.notePaint)), welcome(loaded))
     await terminal.watch(host)

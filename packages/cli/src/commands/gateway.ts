@@ -7,6 +7,7 @@ import { withLogins } from '../auth/credentials.ts'
 import { usageError } from '../exit-codes.ts'
 import { CallLog } from '../gateway/call-log.ts'
 import { allowAllRules, createOperator } from '../gateway/operator.ts'
+import { noteFindings } from '../host/finding-notes.ts'
 import { readPolicy } from '../host/host-files.ts'
 import { connectAll, type HostFlags, noteUnknownServer, openHost } from '../host/open-host.ts'
 import { viewServers } from '../host/server-view.ts'
@@ -98,6 +99,7 @@ async function runGateway(words: string[], flags: GatewayFlags, program: Command
   ]
   const audit = await openAudit(flags, output)
   const host = await openHost(joined, flags, output, { policy, audit, approve: operator.approve })
+  noteFindings(host, output)
   try {
     await connectAll(host)
     operator.check()

@@ -75,7 +75,7 @@ async function runServe(target: TargetWords, flags: ServeFlags): Promise<void> {
   const audit = new CallLog(output, undefined)
   const operator = operatorOf(joined, flags, isStdio, output)
   const store = flags.store ?? defaultStorePath(joined.key)
-  const bridge = await openBridge({ joined, audit, operator, store, timeout: flags.timeout })
+  const bridge = await openBridge({ joined, audit, output, operator, store, timeout: flags.timeout })
   try {
     audit.begin()
     output.note('Servers', ...(await viewServers(bridge.host, output.width, output.notePaint)))

@@ -2,12 +2,15 @@ import { type AuditLog, createGateway, createHost, type Host, type ServerConfig,
 import type { Server } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
 import type { Operator } from '../gateway/operator.ts'
+import { noteFindings } from '../host/finding-notes.ts'
+import type { Output } from '../output.ts'
 import type { HostServers } from '../target.ts'
 
 /** Options of `openBridge`. */
 export interface BridgeOptions {
   readonly joined: HostServers
   readonly audit: AuditLog
+  readonly output: Output
   /** Decides what is started, and about definitions that changed. */
   readonly operator: Operator
   /** The file that keeps the definitions that were served before. */
@@ -26,7 +29,7 @@ export interface Bridge {
  * Opens the server that callers see. A single target keeps its names, its own name and its instructions; the servers of a config
  * file are joined, and their names get the id of the server as prefix.
  */
-export async function openBridge({ joined, audit, operator, store, timeout }: BridgeOptions): Promise<Bridge> {
+export async function openBridge({ joined, audit, output, operator, store, timeout }: BridgeOptions): Promise<Bridge> {
   const isSingle = joined.path === undefined
   const servers = isSingle ? withoutPrefix(joined.servers) : joined.servers
   const host = await createHost({
@@ -39,6 +42,7 @@ export async function openBridge({ joined, audit, operator, store, timeout }: Br
     // The servers themselves check what they get.
     limits: { connectTimeoutMs: timeout, strictArguments: false, questionsPerMinute },
   })
+  noteFindings(host, output)
   try {
     await connectServers(host, isSingle)
     operator.check()
