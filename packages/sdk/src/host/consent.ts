@@ -232,7 +232,12 @@ export class Consent {
     const { approve, events, closing, grants } = this.#options
     const { action, reason } = question
     if (!approve) {
-      return { allowed: false, by: 'default', reason: `${withoutStop(reason)}, and there is no user to ask (approve)` }
+      const hint = hintFor(question)
+      return {
+        allowed: false,
+        by: 'default',
+        reason: `${withoutStop(reason)}, and there is no user to ask (approve)${hint}`,
+      }
     }
     const choices = choicesOf[action.kind] ?? allChoices
     const digest = await digestOf(action)
@@ -304,6 +309,19 @@ const sends: ReadonlySet<HostAction['kind']> = new Set([
   'sampling-result',
   'elicitation',
 ])
+
+/** A rule without a kind or a source covers less than it seems to. Says which rule would allow the action, if one can. */
+function hintFor({ action, findings }: Question): string {
+  if (isHeld(findings)) return ''
+  const { kind, server } = action
+  const sources = sourcesOf(action)
+  const isStanding = kind === 'connect' || kind === 'definitions'
+  if (!isStanding && sources.length === 0) return ''
+  const rule = isStanding
+    ? { kind, server: server.id, decide: 'allow' }
+    : { from: sources, server: server.id, decide: 'allow' }
+  return `. A rule that allows it: ${JSON.stringify(rule)}`
+}
 
 /** Messages of findings are sentences. */
 function withoutStop(reason: string): string {

@@ -20,7 +20,7 @@ type Awaitable<T> = T | PromiseLike<T>
 export interface HostOptions {
   /** The servers by id, or the path of a configuration file in the format of any known host. */
   servers: ServerConfigs | string
-  /** Rules that allow, deny or ask. What no rule decides is asked. Default: no rules. */
+  /** Rules that allow, deny or ask. What no rule decides is asked. `PolicyRule` says what a rule covers. Default: no rules. */
   policy?: Policy | undefined
   /**
    * Ids of servers that `configure` adds later; `*` matches any text. Other ids in rules of the policy and in roots must be
@@ -35,7 +35,10 @@ export interface HostOptions {
   model?: Model | undefined
   /** How servers may use the model: budgets, context, and models for hints. */
   sampling?: HostSampling | undefined
-  /** The folders that servers may know: the same for all, or by server id. Each server gets them only with consent. */
+  /**
+   * The folders that servers may know: absolute paths, `file:` URIs, or objects with `uri` and `name`. The same for all servers, or
+   * by server id. Each server gets them only with consent.
+   */
   roots?: readonly (Root | string)[] | Readonly<Record<string, readonly (Root | string)[]>> | undefined
   /** Keeps grants and approved definitions: a store, or the path of a file. Default: in memory, until the host closes. */
   store?: HostStore | string | undefined

@@ -5,6 +5,10 @@ import type { FindingRule } from './findings/finding.ts'
  * A rule of a policy. The first rule that matches an action decides; without one, the user is asked. `*` in a text matches any
  * text.
  *
+ * `{ decide: 'allow' }` covers tool calls, resources, prompts, roots, sampling and questions, without data of other servers in
+ * them. It does not cover connections, definitions and results, which need `kind`, nor data of other servers, which needs `from`.
+ * No rule covers what looks dangerous: the user is asked about it.
+ *
  * @example
  * [
  *   { server: 'files', tool: 'read_*', decide: 'allow' },
@@ -12,6 +16,14 @@ import type { FindingRule } from './findings/finding.ts'
  *   { annotations: { readOnlyHint: true }, decide: 'allow' }, // matches tools of trusted servers only
  *   { from: 'mail', server: 'web', decide: 'deny' },
  *   { finding: 'secret', decide: 'redact' }, // in results
+ * ]
+ *
+ * @example
+ * // Everything that rules can allow.
+ * [
+ *   { kind: ['connect', 'definitions'], decide: 'allow' },
+ *   { decide: 'allow' },
+ *   { from: '*', decide: 'allow' },
  * ]
  */
 export interface PolicyRule {
