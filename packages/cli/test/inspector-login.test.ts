@@ -39,7 +39,8 @@ describe('login in the inspector', () => {
     await using vault = await serveProtected(login)
     await using page = await InspectorPage.open()
     const server = await page.connect({ target: vault.url }, 'unauthorized')
-    expect(page.all('server-state').at(-1)).toMatchObject({ error: { code: 'auth', hint: expect.any(String) } })
+    expect(page.all('server-state').at(-1)?.error).toBeUndefined()
+    expect(page.all('auth')).toMatchObject([{ scope: 'vault' }, { issuer: login.issuer }, { issuer: login.issuer }])
     expect(page.all('auth')).toMatchObject([
       { title: 'Authorization required', outcome: 'ok', found: expect.stringContaining('resource_metadata=') },
       { title: 'Protected resource metadata', outcome: 'ok', found: `authorization server ${login.issuer}` },
@@ -104,7 +105,21 @@ describe('login in the inspector', () => {
     const { seq } = page.events.at(-1)!
     await visit(json.url)
     await page.until('auth', ({ title, outcome }) => title === 'Token request' && outcome === 'failed')
-    await page.until('server-state', (event) => event.state === 'unauthorized' && event.seq > seq)
+    const { error } = await page.until('server-state', (event) => event.state === 'unauthorized' && event.seq > seq)
+    expect(error).toMatchObject({ code: 'auth', message: expect.any(String), hint: expect.stringContaining('Log in') })
+  })
+
+  it('says that a server does not accept the token of a header', async () => {
+    const http = createServer(({ url }, response) => response.writeHead(url === '/mcp' ? 401 : 404).end())
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    await using page = await InspectorPage.open()
+    const target = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
+    await page.connect({ target }, 'unauthorized')
+    await page.connect({ target, headers: { authorization: 'Bearer wrong' } }, 'unauthorized')
+    const errors = page.all('server-state').filter(({ state }) => state === 'unauthorized')
+    expect(errors.map(({ error }) => error?.message)).toEqual([undefined, 'The server does not accept the token.'])
+    http.close()
+    http.closeAllConnections()
   })
 
   it('says what is wrong with a server without a challenge and with metadata of another one', async () => {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, textOf } from './json-objects.ts'
 import type { AuthStep } from './protocol.ts'
 
 /** What a request says about the authorization of a server: what was expected, and what was found. */
-export type AuthFinding = Pick<AuthStep, 'title' | 'outcome' | 'expected' | 'found' | 'http'>
+export type AuthFinding = Pick<AuthStep, 'title' | 'outcome' | 'expected' | 'found' | 'http' | 'issuer' | 'scope'>
 
 /**
  * Explains the authorization of a server. Pass every event of `trace` to the function that it returns, in order. Findings
@@ -93,7 +93,9 @@ class AuthExplainer {
       ...(isSameUrl(resource, this.#server) ? [] : [`"resource" is ${show(resource)}`]),
       ...(this.#authorizationServers.length > 0 ? [] : ['"authorization_servers" is missing or empty']),
     ]
-    return judge(expected, problems, `authorization server ${this.#authorizationServers.join(', ')}`)
+    const [issuer] = this.#authorizationServers
+    const judgement = judge(expected, problems, `authorization server ${this.#authorizationServers.join(', ')}`)
+    return { ...judgement, ...(judgement.outcome === 'ok' && { issuer }) }
   }
 
   /** RFC 8414 and OpenID Connect Discovery. */
@@ -117,14 +119,15 @@ class AuthExplainer {
     ]
     const canRegister =
       this.#registrationEndpoint !== undefined || document.client_id_metadata_document_supported === true
-    const judgement = judge(expected, problems, `issuer ${show(issuer)}`)
+    const judged = judge(expected, problems, `issuer ${show(issuer)}`)
+    const judgement = { ...judged, ...(judged.outcome === 'ok' && { issuer: textOf(issuer) }) }
     if (judgement.outcome !== 'ok' || canRegister) return judgement
     const found = `${judgement.found}; clients cannot register, so you need a client id from its operator`
     return { ...judgement, outcome: 'warning', found }
   }
 }
 
-type Judgement = Pick<AuthFinding, 'outcome' | 'expected' | 'found'>
+type Judgement = Pick<AuthFinding, 'outcome' | 'expected' | 'found' | 'issuer'>
 
 const resourcePath = '/.well-known/oauth-protected-resource'
 
@@ -149,7 +152,9 @@ function challenged(headers: TracedHttpResponse['headers']): AuthFinding {
       found: 'HTTP 401 without WWW-Authenticate. Well-known URLs are tried',
     }
   const outcome = /resource_metadata=/i.test(challenge) ? 'ok' : 'warning'
-  return { title, outcome, expected, found: `HTTP 401, WWW-Authenticate: ${cut(challenge)}` }
+  const scope = /[\s,]scope="([^"]*)"/i.exec(challenge)?.[1]
+  const found = `HTTP 401, WWW-Authenticate: ${cut(challenge)}`
+  return { title, outcome, expected, found, ...(scope && { scope: cut(scope) }) }
 }
 
 function rejected(headers: TracedHttpResponse['headers']): AuthFinding {

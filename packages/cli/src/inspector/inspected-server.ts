@@ -11,10 +11,10 @@ import { ListReader } from './list-reader.ts'
 import { readTools } from './lists.ts'
 import { clientName } from './login.ts'
 import { inOperation } from './operation-context.ts'
-import type { ConnectRequest, ListName, ServerAdded, ServerState } from './protocol.ts'
+import type { ConnectRequest, ListName, ServerAdded, ServerState, ShownError } from './protocol.ts'
 import type { Questions } from './questions.ts'
 import { ServerFacts } from './server-facts.ts'
-import { isUnauthorized, toShownError } from './shown-error.ts'
+import { isUnauthorized, toLoginError, toShownError } from './shown-error.ts'
 import { WireRecorder } from './wire-recorder.ts'
 
 /** How to connect to a target. */
@@ -80,7 +80,8 @@ export class InspectedServer {
       this.#ready(open)
     } catch (error) {
       if (signal.aborted) return
-      this.#log({ state: isUnauthorized(error) ? 'unauthorized' : 'failed', error: toShownError(error) })
+      if (isUnauthorized(error)) this.#log({ state: 'unauthorized', error: this.#loginError(error) })
+      else this.#log({ state: 'failed', error: toShownError(error) })
     }
   }
 
@@ -205,6 +206,12 @@ export class InspectedServer {
     listenForChanges(client).catch((error) => {
       if (this.#open === open) facts.add(errorNotice(server, error))
     })
+  }
+
+  #loginError(error: unknown): ShownError | undefined {
+    const { target, request } = this.#options
+    const own = 'url' in target.config ? target.config.headers : {}
+    return toLoginError(error, { ...own, ...request.headers })
   }
 
   #closed(error: unknown): void {

@@ -79,6 +79,7 @@ export interface ServerAdded extends OfServer {
 export interface ServerState extends OfServer {
   readonly kind: 'server-state'
   readonly state: 'connecting' | 'ready' | 'closed' | 'failed' | 'unauthorized'
+  /** Why it failed. Without one, `unauthorized` means that the user has not logged in yet. */
   readonly error?: ShownError | undefined
   /** Members of a server that is ready. */
   readonly revision?: RevisionId | undefined
@@ -219,6 +220,10 @@ export interface AuthStep extends OfServer {
   readonly expected?: string | undefined
   readonly found?: string | undefined
   readonly http?: string | undefined
+  /** Where the user can log in, if this step found it: the issuer of an authorization server. */
+  readonly issuer?: string | undefined
+  /** The scopes that the server asks for, separated by spaces. */
+  readonly scope?: string | undefined
   /** The page where the user logs in, if this step waits for it. */
   readonly url?: string | undefined
 }

@@ -10,13 +10,22 @@ export type Pane = (typeof panes)[number]
 export const wireViews = ['messages', 'http', 'diagram'] as const
 export type WireView = (typeof wireViews)[number]
 
+/** The first contents of the dialog to connect a server. */
+export interface ConnectDraft {
+  readonly target?: string
+  readonly headers?: string
+  /** A server that the new one takes the place of. */
+  readonly replaces?: string
+}
+
 /** What the user chose to look at. It is not part of the log. */
 export class UiState {
   readonly server = signal<string | undefined>(undefined)
   readonly tab = signal<Tab>('tools')
   /** The column that a narrow screen shows. */
   readonly pane = signal<Pane>('workspace')
-  readonly isConnecting = signal(false)
+  /** What the dialog to connect a server begins with; undefined while it is closed. */
+  readonly connectDraft = signal<ConnectDraft | undefined>(undefined)
   readonly isShowingKeys = signal(false)
   readonly wireFilter = signal<WireFilter>({ text: '' })
   readonly wireView = signal<WireView>('messages')

@@ -1,12 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ConfiguredServer, ConnectRequest } from '../../../src/inspector/protocol.ts'
 import { useApp } from '../state/app.ts'
+import type { ConnectDraft } from '../state/ui-state.ts'
 import { Safe } from '../text/safe.tsx'
 import { Modal } from './modal.tsx'
 import { revisions, toRevision } from './revisions.ts'
 
 /** Connects a server: a URL, a command, or a server of a config file. */
-export function ConnectDialog({ onClose }: { onClose: () => void }) {
+export function ConnectDialog({ draft, onClose }: { draft: ConnectDraft; onClose: () => void }) {
   const app = useApp()
   const [isBusy, setIsBusy] = useState(false)
   const connect = async (request: ConnectRequest) => {
@@ -14,13 +15,15 @@ export function ConnectDialog({ onClose }: { onClose: () => void }) {
     const answer = await app.run((backend) => backend.connect(request))
     setIsBusy(false)
     if (answer === undefined) return
+    const { replaces } = draft
+    if (replaces !== undefined) void app.run((backend) => backend.remove(replaces))
     app.ui.server.value = answer.server
     app.ui.pane.value = 'workspace'
     onClose()
   }
   return (
     <Modal title="Connect a server" onClose={onClose}>
-      <ConnectForm isBusy={isBusy} onConnect={connect} />
+      <ConnectForm draft={draft} isBusy={isBusy} onConnect={connect} />
       <Configured isBusy={isBusy} onConnect={connect} />
     </Modal>
   )
@@ -31,11 +34,11 @@ interface ConnectProps {
   readonly onConnect: (request: ConnectRequest) => void
 }
 
-function ConnectForm({ isBusy, onConnect }: ConnectProps) {
-  const [target, setTarget] = useState('')
+function ConnectForm({ draft, isBusy, onConnect }: ConnectProps & { draft: ConnectDraft }) {
+  const [target, setTarget] = useState(draft.target ?? '')
   const [revision, setRevision] = useState('')
   const [isSse, setIsSse] = useState(false)
-  const [headers, setHeaders] = useState('')
+  const [headers, setHeaders] = useState(draft.headers ?? '')
   const isUrl = /^https?:/i.test(target.trim())
   const submit = (event: Event) => {
     event.preventDefault()

@@ -14,12 +14,7 @@ export function ServerColumn() {
       <div class="column-head">
         <h2>Servers</h2>
         {isLive && (
-          <button
-            type="button"
-            class="small"
-            title="Connect a server (c)"
-            onClick={() => (ui.isConnecting.value = true)}
-          >
+          <button type="button" class="small" title="Connect a server (c)" onClick={() => (ui.connectDraft.value = {})}>
             + Connect
           </button>
         )}

@@ -27,7 +27,9 @@ export function Shell(props: { onOpen: (file: File) => void; onClose: () => void
       <Workspace />
       <Splitter name="wire" label="Size of the wire" part="after" />
       <WireColumn />
-      {app.ui.isConnecting.value && <ConnectDialog onClose={() => (app.ui.isConnecting.value = false)} />}
+      {app.ui.connectDraft.value && (
+        <ConnectDialog draft={app.ui.connectDraft.value} onClose={() => (app.ui.connectDraft.value = undefined)} />
+      )}
       {app.ui.isShowingKeys.value && <KeysDialog onClose={() => (app.ui.isShowingKeys.value = false)} />}
       <Notices />
     </div>

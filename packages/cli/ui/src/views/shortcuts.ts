@@ -23,7 +23,7 @@ export function listenForShortcuts(app: App): () => void {
 /** Presses the main button of the question or dialog with the focus, or else of what the workspace shows. */
 function doMainAction(event: KeyboardEvent): void {
   const near = event.target instanceof Element ? event.target.closest('.question-card, dialog') : null
-  const scope = near ?? document.querySelector('.workspace .detail')
+  const scope = near ?? document.querySelector('.workspace :is(.detail, .login-panel)')
   const button = scope?.querySelector<HTMLButtonElement>('button.primary:not(:disabled)')
   if (!button) return
   event.preventDefault()
@@ -60,7 +60,7 @@ function toggleWire(app: App, event: KeyboardEvent): void {
 
 function open(app: App, event: KeyboardEvent): void {
   event.preventDefault()
-  app.ui.isConnecting.value = true
+  app.ui.connectDraft.value = {}
 }
 
 function closeDetail(app: App): void {

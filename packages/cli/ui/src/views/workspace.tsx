@@ -1,6 +1,7 @@
 import { useApp } from '../state/app.ts'
 import { type Tab, tabs } from '../state/ui-state.ts'
 import { CompareView } from './compare/compare-view.tsx'
+import { LoginView, needsLogin } from './login-view.tsx'
 import { LogsView } from './logs-view.tsx'
 import { Overview } from './overview/overview.tsx'
 import { PromptsView } from './prompts-view.tsx'
@@ -22,6 +23,7 @@ const views: Record<Tab, (props: { server: string }) => preact.JSX.Element> = {
 export function Workspace() {
   const { store, ui, isLive } = useApp()
   store.servers.changes.watch()
+  store.auth.changes.watch()
   const server = store.servers.get(ui.server.value)
   const comparison = ui.comparison.value
   const View = views[ui.tab.value]
@@ -32,6 +34,10 @@ export function Workspace() {
         <p class="empty">{isLive ? 'Connect a server to see its tools, resources and prompts.' : 'Choose a server.'}</p>
       ) : comparison !== undefined ? (
         <CompareView comparison={comparison} />
+      ) : needsLogin(server, store.auth) ? (
+        <LoginView key={server.server} server={server} />
+      ) : server.state === 'failed' && server.capabilities === undefined ? (
+        <Overview server={server.server} />
       ) : (
         <>
           <Tabs server={server.server} />

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { useApp } from '../../state/app.ts'
 import type { ServerView } from '../../store/servers.ts'
 import { ExternalLink } from '../../text/external-link.tsx'
@@ -10,23 +9,13 @@ const marks = { ok: '✓', warning: '!', failed: '✗', waiting: '…' }
 /** Each step of discovery and login: what was expected and what was found. */
 export function AuthView({ server }: { server: ServerView }) {
   const app = useApp()
-  const [url, setUrl] = useState<string>()
   app.store.auth.changes.watch()
   app.store.wire.changes.watch()
   const steps = app.store.auth.of(server.server)
-  const login = async () => setUrl((await app.run((backend) => backend.login(server.server)))?.url)
-  if (steps.length === 0 && server.state !== 'unauthorized') return null
+  if (steps.length === 0) return null
   return (
     <section aria-label="Authorization">
       <h3>Authorization</h3>
-      {app.isLive && server.state !== 'ready' && (
-        <p class="row">
-          <button type="button" class="primary" onClick={login}>
-            Log in
-          </button>
-          {url && <ExternalLink url={url} label="Open the login page" />}
-        </p>
-      )}
       <ol class="plain auth-steps">
         {steps.map((step) => {
           const exchange = app.store.wire.exchange(step.http)

@@ -71,7 +71,7 @@ function ServerFacts({ server }: { server: ServerView }) {
   )
 }
 
-function ServerActions({ server }: { server: ServerView }) {
+export function ServerActions({ server }: { server: ServerView }) {
   const app = useApp()
   if (!app.isLive) return null
   const id = server.server
