@@ -1,84 +1,103 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
-import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
-import { createOutput, proseWidth } from './output.ts'
+import { commandTable } from './command-table.ts'
+import { exitCodeOf, exitCodes, UnknownOption, usageError } from './exit-codes.ts'
+import { overview, viewHelp } from './help.ts'
+import { createOutput, type Output, proseWidth } from './output.ts'
 import { seenOutput } from './seen-output.ts'
-
-/** Each command is one file, which is loaded only if it is needed: all of them take longer to load than most take to run. Help lists them in this order. */
-const commands: ReadonlyMap<string, () => Promise<(program: Command) => void>> = new Map([
-  ['list', async () => (await import('./commands/list.ts')).registerList],
-  ['info', async () => (await import('./commands/info.ts')).registerInfo],
-  ['call', async () => (await import('./commands/call.ts')).registerCall],
-  ['task', async () => (await import('./commands/task.ts')).registerTask],
-  ['read', async () => (await import('./commands/read.ts')).registerRead],
-  ['prompt', async () => (await import('./commands/prompt.ts')).registerPrompt],
-  ['complete', async () => (await import('./commands/complete.ts')).registerComplete],
-  ['watch', async () => (await import('./commands/watch.ts')).registerWatch],
-  ['login', async () => (await import('./commands/login.ts')).registerLogin],
-  ['auth', async () => (await import('./commands/auth.ts')).registerAuth],
-  ['inspect', async () => (await import('./commands/inspect.ts')).registerInspect],
-  ['dev', async () => (await import('./commands/dev.ts')).registerDev],
-  ['serve', async () => (await import('./commands/serve.ts')).registerServe],
-  ['gateway', async () => (await import('./commands/gateway.ts')).registerGateway],
-  ['chat', async () => (await import('./commands/chat.ts')).registerChat],
-  ['lint', async () => (await import('./commands/lint.ts')).registerLint],
-  ['snapshot', async () => (await import('./commands/snapshot.ts')).registerSnapshot],
-  ['diff', async () => (await import('./commands/diff.ts')).registerDiff],
-  ['test', async () => (await import('./commands/test.ts')).registerTest],
-  ['bench', async () => (await import('./commands/bench.ts')).registerBench],
-  ['generate', async () => (await import('./commands/generate.ts')).registerGenerate],
-  ['install', async () => (await import('./commands/install.ts')).registerInstall],
-  ['pack', async () => (await import('./commands/pack.ts')).registerPack],
-  ['init', async () => (await import('./commands/init.ts')).registerInit],
-  ['migrate', async () => (await import('./commands/migrate.ts')).registerMigrate],
-])
+import { similarNames } from './similar.ts'
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
   const output = createOutput({ json: hasFlag(args, '--json'), color: !hasFlag(args, '--no-color') })
-  if (args.length === 0) {
+  const [first, second] = args
+  if (first === undefined) {
     output.print(...overview)
     return exitCodes.ok
   }
+  if (first === '--help' || first === '-h' || (first === 'help' && second === undefined)) {
+    output.print(...viewHelp(output))
+    return exitCodes.ok
+  }
+  const program = createProgram(output)
   try {
-    await (await createProgram(args)).parseAsync([...args], { from: 'user' })
+    await addCommand(program, first === 'help' ? second : first)
+    await program.parseAsync([...args], { from: 'user' })
     for (const crash of seenOutput.crashes) output.note(output.notePaint.warning(`tenon: ${crash}`))
     return Number(process.exitCode ?? exitCodes.ok)
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
-    const shown = error instanceof CommanderError ? toUsageError(error) : error
+    const shown = explain(error, program, first)
     output.fail(shown)
     return exitCodeOf(shown)
   }
 }
 
-const overview = [
-  'tenon list node server.js                       show what a server offers',
-  'tenon call https://example.com/mcp add a=1 b=2  call a tool',
-  'tenon inspect node server.js                    see every message in a browser',
-  'tenon dev server.ts                             restart a server on changes',
-  'tenon gateway mcp.json --allow-all              serve many servers as one',
-  'tenon help <command>                            show the options of a command',
-]
-
-/** Creates the program with the command that the arguments name. Help, and messages about mistakes, need all commands. */
-async function createProgram([first = '']: readonly string[]): Promise<Command> {
-  const program = new Command('tenon')
-    .description('Command line for MCP servers')
-    .version(versionOf(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .configureHelp({ helpWidth: proseWidth() })
-    // Errors are printed in one place, so that --json applies to all of them.
-    .configureOutput({ outputError: () => {} })
-    .exitOverride()
-  for (const load of commandsFor(first)) (await load())(program)
-  return program
+function createProgram(output: Output): Command {
+  return (
+    new Command('tenon')
+      .version(versionOf(), '-V, --version', 'print the version')
+      .helpOption('-h, --help', 'print this help')
+      .configureHelp({ helpWidth: proseWidth() })
+      // Errors are printed in one place, so that --json applies to all of them.
+      .configureOutput({ outputError: () => {} })
+      .hook('preAction', (program, command) => noteTypos(program, command, output))
+      .exitOverride()
+  )
 }
 
-function commandsFor(word: string) {
-  if (word === '--version' || word === '-V') return []
-  const load = commands.get(word)
-  return load ? [load] : [...commands.values()]
+/**
+ * Loads the command that the command line names.
+ * @throws CliError with similar commands if there is none
+ */
+async function addCommand(program: Command, name = ''): Promise<void> {
+  if (name.startsWith('-')) return
+  const entry = commandTable.get(name)
+  if (!entry) {
+    const [similar] = similarNames(name, [...commandTable.keys()])
+    const meant = similar === undefined ? '' : `Did you mean "tenon ${similar}"? `
+    throw usageError(`Unknown command: ${name}`, `${meant}"tenon help" lists the commands.`)
+  }
+  const register = await entry.load()
+  register(program)
+  for (const command of program.commands) {
+    const { usage = '', summary = '' } = commandTable.get(command.name()) ?? {}
+    command.summary(summary).usage(`[options] ${usage}`)
+  }
+}
+
+/**
+ * Options of servers are passed on to them, so a typing error in one of ours is not an error. Says so if an option is very
+ * similar to one of ours.
+ */
+async function noteTypos(program: Command, command: Command, output: Output): Promise<void> {
+  const { rawArgs = [] } = program as Command & { readonly rawArgs?: readonly string[] }
+  const end = rawArgs.indexOf('--')
+  const before = end === -1 ? rawArgs : rawArgs.slice(0, end)
+  for (const word of command.args) {
+    const [name = ''] = word.split('=')
+    if (!/^--\w/.test(name) || !before.includes(word)) continue
+    const [similar] = similarOptions(name, command)
+    // Only programs have options. With another target it is an error.
+    if (similar === undefined || !(await startsProgram(command.args))) continue
+    output.note(
+      output.notePaint.warning(`tenon: ${name} goes to the server. Did you mean ${similar}?`),
+      'Options of the server can follow "--", together with its command.',
+    )
+  }
+}
+
+async function startsProgram([first = '']: readonly string[]): Promise<boolean> {
+  if (/^-|^https?:|\.jsonc?$/i.test(first)) return false
+  const { findServers } = await import('./config-files.ts')
+  return !findServers().some(({ id }) => id === first)
+}
+
+function similarOptions(name: string, { options }: Command): string[] {
+  return similarNames(
+    name,
+    options.flatMap(({ long }) => long ?? []),
+  )
 }
 
 function versionOf(): string {
@@ -86,9 +105,16 @@ function versionOf(): string {
   return version
 }
 
-function toUsageError({ message }: CommanderError): Error {
-  const hint = '"tenon help" lists the commands, and "tenon help <command>" the options.'
-  return usageError(message.replace(/^error: /, ''), hint)
+/** Adds what the user may have meant to an error about the command line. */
+function explain(error: unknown, program: Command, name: string): unknown {
+  const command = program.commands.find((each) => each.name() === name)
+  if (error instanceof UnknownOption && command)
+    return new UnknownOption(error.option, similarOptions(error.option, command))
+  if (!(error instanceof CommanderError)) return error
+  const hint = command
+    ? `"tenon help ${name}" lists the arguments and options.`
+    : '"tenon help" lists the commands, and "tenon help <command>" the options.'
+  return usageError(error.message.replace(/^error: /, '').replace(/\n/g, ' '), hint)
 }
 
 /** Also found if the command line is invalid. After `--` it belongs to the server. */

@@ -48,9 +48,18 @@ export function usageError(message: string, hint?: string): CliError {
   return new CliError('usage', message, { hint })
 }
 
-/** Creates the error for an option that is neither ours nor one of a command. */
-export function unknownOption(option: string): CliError {
-  return usageError(`Unknown option: ${option}`, '"tenon help <command>" lists the options.')
+/** The error for an option that is neither ours nor one of a server. */
+export class UnknownOption extends CliError {
+  override name = 'UnknownOption'
+
+  readonly option: string
+
+  /** @param similar Options that the user may have meant. */
+  constructor(option: string, similar: readonly string[] = []) {
+    const meant = similar.length > 0 ? `Did you mean ${similar.slice(0, 3).join(' or ')}? ` : ''
+    super('usage', `Unknown option: ${option}`, { hint: `${meant}"tenon help <command>" lists the options.` })
+    this.option = option
+  }
 }
 
 /** Whether the server, or its authorization server, refused the credentials or missed them. */

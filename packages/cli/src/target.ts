@@ -1,13 +1,15 @@
 import { basename, extname, resolve } from 'node:path'
-import { ErrorCode, PeerError } from 'tenon'
+import { ErrorCode, McpError, PeerError } from 'tenon'
 import { type Client, type ConnectOptions, connect, StdioClientTransport, type TraceListener } from 'tenon/client'
 import type { ServerConfig, ServerConfigs, UrlServerConfig } from 'tenon/host'
 import { findServer, findServers, readServers } from './config-files.ts'
-import { CliError, exitCodes, isAuthorizationError, loginRequired, unknownOption, usageError } from './exit-codes.ts'
+import { CliError, exitCodes, isAuthorizationError, loginRequired, UnknownOption, usageError } from './exit-codes.ts'
+import { listNames } from './not-found.ts'
 import type { ConfigFlags, ConnectionFlags, OutputFlags, RevisionFlags } from './options.ts'
 import { createOutput, type Output } from './output.ts'
 import { programOf } from './program-of.ts'
 import type { ServerOutput } from './server-output.ts'
+import { similarNames } from './similar.ts'
 
 /** A server that the user named on the command line. */
 export interface Target {
@@ -40,7 +42,7 @@ export function resolveTarget(target: TargetWords, flags: ConfigFlags & Connecti
   if (flags.config !== undefined) return namedTarget(first, rest, flags.config)
   if (isFile(first)) return fileTarget(first, rest)
   const found = rest.every((word) => word.startsWith('-')) ? findServer(first) : undefined
-  if (found && rest[0] !== undefined) throw unknownOption(rest[0])
+  if (found && rest[0] !== undefined) throw new UnknownOption(rest[0])
   if (!found && target.isFirstOfMany && launchers.has(first)) {
     throw usageError(
       `"${first}" needs arguments, and a command with arguments goes after "--".`,
@@ -72,7 +74,9 @@ export interface HostServers {
 export function resolveServers(target: TargetWords, flags: ConfigFlags & ConnectionFlags): HostServers {
   const { words, isCommand } = target
   const [first] = words
-  const path = words.length === 0 ? flags.config : words.length === 1 && isConfigFile(first) ? first : undefined
+  // The other words of a command may be its options, but a config file has none.
+  if (!isCommand && isConfigFile(first)) checkEnd(words.slice(1), 'the config file')
+  const path = words.length === 0 ? flags.config : isConfigFile(first) ? first : undefined
   if (path !== undefined && !isCommand) {
     const { servers, warnings } = readServers(path)
     return { servers, warnings, path: resolve(path), key: resolve(path) }
@@ -126,7 +130,8 @@ export async function openTarget(target: Target, flags: OpenFlags, own: OpenOpti
     serverOutput?.connected(transport.process)
     return client
   } catch (error) {
-    throw isUnknownHandshake(error) ? notMcp(describeTarget(target), error) : error
+    if (isUnknownHandshake(error)) throw notMcp(describeTarget(target), error)
+    throw isMissingProgram(error) && target.source === undefined && !args?.length ? unknownName(command, error) : error
   }
 }
 
@@ -144,6 +149,27 @@ function isUnknownHandshake(error: unknown): error is PeerError {
 function notMcp(command: string, cause: PeerError): CliError {
   return new CliError('not-mcp', `This is not an MCP server: ${command}. It answered: ${cause.message}`, {
     hint: 'Check the command. If the server speaks another revision than you passed, leave out --revision.',
+    exitCode: exitCodes.connection,
+    cause,
+  })
+}
+
+function isMissingProgram(error: unknown): error is McpError {
+  return error instanceof McpError && error.code === 'spawn-failed'
+}
+
+/** A single word that is not in PATH may be the name of a server, with a typing error. */
+function unknownName(word: string, cause: McpError): CliError {
+  const servers = findServers()
+  const similar = similarNames(word, [...new Set(servers.map(({ id }) => id))])
+  const [first] = similar
+  const source = servers.find(({ id }) => id === first)?.source
+  const hint =
+    first === undefined
+      ? targetHint()
+      : `Did you mean ${similar.map((id) => `"${id}"`).join(' or ')}? It is a server of ${source}.`
+  return new CliError('spawn-failed', `There is no server and no program "${word}".`, {
+    hint,
     exitCode: exitCodes.connection,
     cause,
   })
@@ -210,7 +236,7 @@ function urlTarget(url: string, rest: readonly string[], { header }: ConnectionF
 }
 
 function checkEnd([next]: readonly string[], after: string): void {
-  if (next?.startsWith('-')) throw unknownOption(next)
+  if (next?.startsWith('-')) throw new UnknownOption(next)
   if (next !== undefined) throw usageError(`Unexpected argument after ${after}: ${next}`)
 }
 
@@ -219,7 +245,7 @@ function namedTarget(name: string, rest: readonly string[], path: string): Targe
   const { servers } = readServers(path)
   const config = Object.hasOwn(servers, name) ? servers[name] : undefined
   if (config) return { id: name, config, source: resolve(path) }
-  throw usageError(`No server "${name}" in ${path}.`, `It has: ${Object.keys(servers).join(', ')}`)
+  throw usageError(`No server "${name}" in ${path}.`, listNames(name, Object.keys(servers)))
 }
 
 function fileTarget(path: string, rest: readonly string[]): Target {

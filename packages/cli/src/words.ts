@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { unknownOption, usageError } from './exit-codes.ts'
+import { UnknownOption, usageError } from './exit-codes.ts'
 import type { TargetWords } from './target.ts'
 
 /** Lets the command of a server have options of its own: those that are not ours belong to it. */
@@ -33,7 +33,7 @@ export function splitWords(words: readonly string[], program: Command): CommandW
 /** Tells whether the words of a target came after `--`, which the parser removes. */
 export function wordsOf(words: readonly string[], program: Command): TargetWords {
   const { rawArgs } = program as Command & { readonly rawArgs?: readonly string[] }
-  if (words[0]?.startsWith('-')) throw unknownOption(words[0])
+  if (words[0]?.startsWith('-')) throw new UnknownOption(words[0])
   const at = rawArgs?.indexOf('--') ?? -1
   if (rawArgs === undefined || at === -1) return { words, isCommand: false }
   const after = rawArgs.length - at - 1

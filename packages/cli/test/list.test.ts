@@ -1,5 +1,7 @@
+import { Command } from 'commander'
 import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
+import { commandTable } from '../src/command-table.ts'
 import { fixture, longestLine, Workspace } from './support.ts'
 
 const notes = fixture('notes.js')
@@ -191,12 +193,52 @@ describe('tenon', () => {
     expect(bare.code).toBe(0)
     expect(bare.stdout.trimEnd().split('\n')).toHaveLength(6)
     expect(longestLine(bare.stdout)).toBeLessThanOrEqual(80)
-    const names = ['list', 'info', 'call', 'task', 'read', 'prompt', 'complete', 'watch', 'login', 'logout', 'auth']
-    for (const name of [...names, 'gateway', 'chat']) {
-      const { code, stdout } = await work.run(['help', name])
-      expect(code).toBe(0)
-      expect(stdout).toMatch(new RegExp(`^Example: tenon ${name} `))
-      expect(longestLine(stdout)).toBeLessThanOrEqual(80)
+    const { code, stdout } = await work.run(['help', 'call'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Example: tenon call /)
+    expect(stdout).toContain('Usage: tenon call [options] <target> <tool> [key=value...]')
+    expect(stdout).toMatch(/Arguments:\n {2}target .*\n.*\n {2}tool .*\n {2}key=value /)
+    expect(longestLine(stdout)).toBeLessThanOrEqual(80)
+  })
+
+  it('has an example and named arguments for every command', async () => {
+    for (const [name, { load, summary }] of commandTable) {
+      const command = new Command('tenon').exitOverride()
+      const register = await load()
+      register(command)
+      const registered = command.commands.find((each) => each.name() === name)
+      let text = ''
+      registered?.configureHelp({ helpWidth: 80 }).configureOutput({ writeOut: (part) => void (text += part) })
+      registered?.outputHelp()
+      expect(text, name).toMatch(new RegExp(`^Example: tenon ${name}\\b`))
+      expect(text, name).not.toContain('words')
+      expect(summary.length, name).toBeLessThanOrEqual(37)
     }
+  })
+
+  it('groups the commands in its help, which begins with three examples', async () => {
+    using work = new Workspace()
+    const { code, stdout } = await work.run(['--help'])
+    expect(code).toBe(0)
+    const lines = stdout.split('\n')
+    expect(lines[0]).toBe('Examples')
+    expect(lines.slice(1, 4).every((line) => line.startsWith('  tenon '))).toBe(true)
+    const titles = lines.filter((line) => /^[A-Z][a-z]+( a)? servers?$/.test(line))
+    expect(titles).toEqual(['Use a server', 'Develop a server', 'Check a server', 'Host servers', 'Ship a server'])
+    for (const name of commandTable.keys()) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
+    expect(longestLine(stdout)).toBeLessThanOrEqual(80)
+  })
+
+  it('suggests similar commands, options and servers', async () => {
+    using work = new Workspace()
+    work.writeConfig(['files', 'mail'])
+    const said = async (...args: string[]) => (await work.run(args)).stderr.replace(/\s+/g, ' ')
+    expect(await said('lst')).toContain('Did you mean "tenon list"?')
+    expect(await said('list', 'fiels')).toContain('Did you mean "files"? It is a server of')
+    expect(await said('list', 'fiels', '--config', 'mcp.json')).toContain('Similar: files')
+    expect(await said('gateway', 'mcp.json', '--alow-all')).toContain(
+      'Unknown option: --alow-all Did you mean --allow-all?',
+    )
+    expect(await said('list', notes, '--jsn')).toContain('--jsn goes to the server. Did you mean --json?')
   })
 })

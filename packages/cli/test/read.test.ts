@@ -19,6 +19,19 @@ it('prints a resource, and saves a binary one', async () => {
   expect(readJson('read', json.stdout).contents[0].text).toBe('Buy milk')
 })
 
+it('suggests similar names for a prompt or resource that does not exist', async () => {
+  using work = new Workspace()
+  const prompt = await work.run(['prompt', workshop, 'reveiw', 'code=x', '--json'])
+  expect(prompt.code).toBe(1)
+  expect(readJson('error', prompt.stdout).error).toEqual({
+    code: 'not-found',
+    message: 'The server has no prompt "reveiw".',
+    hint: 'Similar: review',
+  })
+  const resource = await work.run(['read', workshop, 'note://todya'])
+  expect(resource.stderr).toBe('tenon: The server has no resource "note://todya".\nSimilar: note://today\n')
+})
+
 it('fills in a template, and says which values are missing', async () => {
   using work = new Workspace()
   const { stdout } = await work.run(['read', workshop, 'day://{year}/{name}', 'year=2026', 'name=a b'])

@@ -12,21 +12,20 @@ import { splitWords } from '../words.ts'
 export function registerComplete(program: Command): void {
   const command = program
     .command('complete')
-    .usage('[options] <target> <name> <argument>=<start> [key=...]')
     .description('suggest values for an argument of a prompt, or a variable of a resource template')
     .addHelpText(
       'before',
       "Example: tenon complete https://example.com/mcp review language=py\n         tenon complete https://example.com/mcp 'notes://{day}' day=\n",
     )
-    .argument(
-      '[words...]',
-      'the target (unless it follows "--"), the prompt or URI template, the argument to complete as key=value, and the values of others',
-    )
+    .argument('[target]', 'a URL, a file, or the name of a server in a config file; a command follows "--"')
+    .argument('[name]', 'a prompt, or a URI template')
+    .argument('[key=start]', 'the argument to complete, with the beginning of its value')
+    .argument('[key=value...]', 'the values of other arguments')
   addCommonOptions(command)
-  command.action((words: string[], flags: CommonFlags) => complete(words, flags, program))
+  command.action(() => complete(command.args, command.opts<CommonFlags>(), program))
 }
 
-async function complete(words: string[], flags: CommonFlags, program: Command): Promise<void> {
+async function complete(words: readonly string[], flags: CommonFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
   const { target, rest } = splitWords(words, program)
   const params = readParams(rest)

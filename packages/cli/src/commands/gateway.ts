@@ -122,13 +122,13 @@ function chooseServers(words: string[], flags: GatewayFlags, program: Command): 
   const target = wordsOf(words, program)
   if (target.words.length === 0 && flags.config === undefined)
     throw usageError('No config file was given.', 'Pass one: tenon gateway mcp.json --policy policy.json')
+  const joined = resolveServers(target, flags)
   if (flags.policy === undefined && !flags.allowAll) {
     throw usageError(
       'A gateway needs a policy: without one, every call is denied unless the caller can be asked.',
       'Pass --policy <file> with rules such as [{ "tool": "read_*", "decide": "allow" }], or --allow-all.',
     )
   }
-  const joined = resolveServers(target, flags)
   if (Object.keys(joined.servers).length === 0) throw usageError(`No servers in ${joined.path}.`)
   if (flags.watch && joined.path === undefined) throw usageError('--watch needs a config file.')
   return joined

@@ -13,14 +13,17 @@ import { addTargetArgument, wordsOf } from '../words.ts'
 export function registerList(program: Command): void {
   const command = program
     .command('list')
-    .description('show the tools, prompts and resources of a server, or one of these lists: "tools", ...')
+    .description(
+      'show the tools, prompts and resources of a server; without a target, the state of all configured servers',
+    )
     .addHelpText('before', 'Example: tenon list node server.js\n         tenon list tools https://example.com/mcp\n')
+    .argument('[kind]', 'show only "tools", "prompts" or "resources"; tools with their arguments')
   addTargetArgument(command, 'target', 'a URL, a command, a file, or the name of a server in a config file')
   addCommonOptions(command)
-  command.action((words: string[], flags: CommonFlags) => list(words, flags, program))
+  command.action(() => list(command.args, command.opts<CommonFlags>(), program))
 }
 
-async function list(words: string[], flags: CommonFlags, program: Command): Promise<void> {
+async function list(words: readonly string[], flags: CommonFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
   const { kind, target } = readWords(words, program)
   await using client = await connectTarget(target, flags, output)

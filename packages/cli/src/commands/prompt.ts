@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { parseTextWords } from '../arguments/parse-words.ts'
 import { connectTarget } from '../connect-target.ts'
 import { usageError } from '../exit-codes.ts'
+import { promptOrSimilar } from '../find-missing.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
 import { createOutput } from '../output.ts'
 import { type ContentFlags, ContentWriter } from '../results/show-content.ts'
@@ -14,23 +15,24 @@ type PromptFlags = CommonFlags & ContentFlags
 export function registerPrompt(program: Command): void {
   const command = program
     .command('prompt')
-    .usage('[options] <target> <prompt> [key=value...]')
     .description('get the messages of a prompt')
     .addHelpText('before', 'Example: tenon prompt https://example.com/mcp review language=python\n')
-    .argument('[words...]', 'the target (unless it follows "--"), the prompt, and key=value')
+    .argument('[target]', 'a URL, a file, or the name of a server in a config file; a command follows "--"')
+    .argument('[prompt]', 'the name of a prompt')
+    .argument('[key=value...]', 'its arguments')
     .option('--output <folder>', 'save images, audio and other files there')
   addCommonOptions(command)
-  command.action((words: string[], flags: PromptFlags) => getPrompt(words, flags, program))
+  command.action(() => getPrompt(command.args, command.opts<PromptFlags>(), program))
 }
 
-async function getPrompt(words: string[], flags: PromptFlags, program: Command): Promise<void> {
+async function getPrompt(words: readonly string[], flags: PromptFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
   const { target, rest } = splitWords(words, program)
   const [name, ...pairs] = rest
   if (name === undefined) throw usageError('No prompt was named.', 'Write: tenon prompt <target> <prompt> key=value')
   const args = parseTextWords(pairs)
   await using client = await connectTarget(target, flags, output)
-  const { description, messages } = await client.getPrompt(name, args)
+  const { description, messages } = await promptOrSimilar(client.getPrompt(name, args), name, client)
   const writer = new ContentWriter(output, flags, name)
   for (const { role, content } of messages) {
     // A single message is usually piped into something else.

@@ -3,6 +3,7 @@ import { UriTemplate } from 'tenon/server'
 import { parseTextWords } from '../arguments/parse-words.ts'
 import { connectTarget } from '../connect-target.ts'
 import { usageError } from '../exit-codes.ts'
+import { resourceOrSimilar } from '../find-missing.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
 import { createOutput } from '../output.ts'
 import { type ContentFlags, ContentWriter } from '../results/show-content.ts'
@@ -14,27 +15,28 @@ type ReadFlags = CommonFlags & ContentFlags
 export function registerRead(program: Command): void {
   const command = program
     .command('read')
-    .usage('[options] <target> <uri> [key=value...]')
     .description('read a resource, or fill in a resource template and read it')
     .addHelpText(
       'before',
       "Example: tenon read https://example.com/mcp notes://today\n         tenon read 'notes://{day}' day=today -- node server.js\n",
     )
-    .argument('[words...]', 'the target (unless it follows "--"), the URI or template, and key=value for a template')
+    .argument('[target]', 'a URL, a file, or the name of a server in a config file; a command follows "--"')
+    .argument('[uri]', 'the URI of a resource, or a URI template')
+    .argument('[key=value...]', 'the variables of a template')
     .option('--output <folder>', 'save binary content there')
     .option('--raw', 'print exactly what the server sent')
   addCommonOptions(command)
-  command.action((words: string[], flags: ReadFlags) => read(words, flags, program))
+  command.action(() => read(command.args, command.opts<ReadFlags>(), program))
 }
 
-async function read(words: string[], flags: ReadFlags, program: Command): Promise<void> {
+async function read(words: readonly string[], flags: ReadFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
   const { target, rest } = splitWords(words, program)
   const [template, ...pairs] = rest
   if (template === undefined) throw usageError('No URI was given.', 'Write: tenon read <target> <uri>')
   const uri = expand(template, parseTextWords(pairs))
   await using client = await connectTarget(target, flags, output)
-  const { contents } = await client.readResource(uri)
+  const { contents } = await resourceOrSimilar(client.readResource(uri), uri, client)
   const writer = new ContentWriter(output, flags, 'resource')
   for (const item of contents) writer.resource(item)
   if (output.isJson) output.printJson({ contents, files: writer.files })

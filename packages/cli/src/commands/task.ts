@@ -21,18 +21,20 @@ interface TaskFlags extends CommonFlags, ContentFlags {
 export function registerTask(program: Command): void {
   const command = program
     .command('task')
-    .usage('[options] <target> <id>')
     .description('watch a task, answer its questions and print its result')
     .addHelpText('before', 'Example: tenon task https://example.com/mcp 786512e2-9e0d-44bd\n')
-    .argument('[words...]', 'the target (unless it follows "--") and the id of the task')
+    .argument('[target]', 'a URL, a file, or the name of a server in a config file; a command follows "--"')
+    .argument('[id]', 'the id of the task')
+    // The words of a command after "--".
+    .allowExcessArguments()
     .option('--cancel', 'cancel the task')
     .option('--output <folder>', 'save images, audio and other files there')
     .option('--raw', 'print exactly what the server sent')
   addCommonOptions(command)
-  command.action((words: string[], flags: TaskFlags) => task(words, flags, program))
+  command.action(() => task(command.args, command.opts<TaskFlags>(), program))
 }
 
-async function task(words: string[], flags: TaskFlags, program: Command): Promise<void> {
+async function task(words: readonly string[], flags: TaskFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
   const { target, rest } = splitWords(words, program)
   const [id, extra] = rest

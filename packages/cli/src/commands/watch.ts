@@ -19,19 +19,19 @@ interface WatchFlags extends CommonFlags {
 export function registerWatch(program: Command): void {
   const command = program
     .command('watch')
-    .usage('[options] <target> [uri...]')
     .description('print change notifications and log messages as they come, until Ctrl-C')
     .addHelpText(
       'before',
       'Example: tenon watch https://example.com/mcp\n         tenon watch https://example.com/mcp notes://today\n',
     )
-    .argument('[words...]', 'the target (unless it follows "--"), and URIs of resources to subscribe to')
+    .argument('[target]', 'a URL, a file, or the name of a server in a config file; a command follows "--"')
+    .argument('[uri...]', 'resources to subscribe to')
     .addOption(new Option('--level <level>', 'the least severe log messages to print').choices([...loggingLevels]))
   addCommonOptions(command)
-  command.action((words: string[], flags: WatchFlags) => watch(words, flags, program))
+  command.action(() => watch(command.args, command.opts<WatchFlags>(), program))
 }
 
-async function watch(words: string[], flags: WatchFlags, program: Command): Promise<void> {
+async function watch(words: readonly string[], flags: WatchFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
   const { target, rest: uris } = splitWords(words, program)
   const stopped = untilStopped()
