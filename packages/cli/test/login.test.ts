@@ -39,6 +39,22 @@ describe('tenon login', () => {
     expect((await work.run(['logout', vault.url])).stdout).toContain('There is no login')
   })
 
+  it('logs in again for scopes that the login lacks, and keeps those that it has', async () => {
+    using work = new Workspace()
+    await using vault = await protectedServer()
+    await logIn(work, ['login', vault.url, '--scope', 'notes:read'])
+    const wider = await logIn(work, ['login', vault.url, '--scope', 'notes:write', '--json'])
+    const { login, isNew } = readJson('login', wider.stdout)
+    expect({ code: wider.code, isNew }).toEqual({ code: 0, isNew: true })
+    expect(login.scopes).toEqual(expect.arrayContaining(['notes:read', 'notes:write']))
+    const same = await work.run(['login', vault.url, '--scope', 'notes:read', '--json'])
+    expect(readJson('login', same.stdout).isNew).toBe(false)
+    // A login that is not completed changes nothing.
+    await using abandoned = work.start(['login', vault.url, '--scope', 'notes:admin'])
+    await abandoned.until(() => abandoned.stderr.includes('Waiting for the login'))
+    expect((await work.run(['call', vault.url, 'whoami'])).stdout).toMatch(/^alice/)
+  })
+
   it('is used by a host, too', async () => {
     using work = new Workspace()
     await using vault = await protectedServer()

@@ -1,5 +1,13 @@
 import { createInterface } from 'node:readline'
-import { fileTokenStore, findLogin, oauth, openBrowser, type ShownPage, type TokenStore } from 'tenon/auth/client'
+import {
+  fileTokenStore,
+  findLogin,
+  forgetLogin,
+  oauth,
+  openBrowser,
+  type ShownPage,
+  type TokenStore,
+} from 'tenon/auth/client'
 import type { ConnectOptions } from 'tenon/client'
 import type { ServerConfig, ServerConfigs } from 'tenon/host'
 import type { Output } from '../output.ts'
@@ -8,6 +16,25 @@ import { safeText } from '../safe-text.ts'
 /** Logins of all commands are in one file, which only the user can read. */
 export function loginStore(): TokenStore {
   return fileTokenStore()
+}
+
+/**
+ * Returns a store without the login of a server, for a new login that replaces it. The old one stays in `store` until there is a
+ * new one, so that a login that the user gives up changes nothing.
+ */
+export async function storeWithoutLogin(url: string, store: TokenStore): Promise<TokenStore> {
+  const hidden = new Set<string>()
+  const masked: TokenStore = {
+    get: async (key) => (hidden.has(key) ? undefined : store.get(key)),
+    set: (key, value) => {
+      hidden.delete(key)
+      return store.set(key, value)
+    },
+    delete: async (key) => void hidden.add(key),
+    lock: (key, work) => store.lock(key, work),
+  }
+  await forgetLogin(url, masked)
+  return masked
 }
 
 /** Options of `credentialsFor`. */

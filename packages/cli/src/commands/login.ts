@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { findLogin, forgetLogin, oauth, type StoredLogin } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
-import { loginStore, showLogin } from '../auth/credentials.ts'
+import { loginStore, showLogin, storeWithoutLogin } from '../auth/credentials.ts'
 import { isAuthorizationError, loginRequired } from '../exit-codes.ts'
 import {
   addColorOption,
@@ -58,8 +58,12 @@ async function logIn(word: string, flags: LoginFlags): Promise<void> {
     isNew = true
     return showLogin(page, { output, opensBrowser: flags.browser })
   }
-  const { clientId, scope: scopes, timeout } = flags
-  const auth = oauth({ store, showPage, scopes, clientId })
+  const { clientId, scope = [], timeout } = flags
+  const before = await findLogin(url, store)
+  // A login that lacks scopes is replaced by one that has its scopes and the new ones.
+  const isWider = before !== undefined && scope.some((each) => !before.scopes.includes(each))
+  const scopes = isWider ? [...new Set([...before.scopes, ...scope])] : scope
+  const auth = oauth({ store: isWider ? await storeWithoutLogin(url, store) : store, showPage, scopes, clientId })
   const limits = timeout === undefined ? {} : { connectTimeoutMs: timeout, request: { timeoutMs: timeout } }
   const trace = flags.trace ? { trace: tracePrinter(output) } : {}
   try {
@@ -68,6 +72,11 @@ async function logIn(word: string, flags: LoginFlags): Promise<void> {
     throw isAuthorizationError(error) ? loginRequired(url, error, { hasLogin: true, headers }) : error
   }
   const login = await findLogin(url, store)
+  const missing = login ? scope.filter((each) => !login.scopes.includes(each)) : []
+  if (missing.length > 0) {
+    const text = `The authorization server did not grant the scopes ${missing.join(', ')}.`
+    output.note(...wrap(safeLine(text, 1_000), output.width).map((line) => output.notePaint.warning(line)))
+  }
   if (output.isJson) output.printJson({ url, login: login ? describe(login) : null, isNew })
   else output.print(...wrap(sentenceFor(url, login, isNew), output.width))
 }
