@@ -104,7 +104,7 @@ describe('tenon chat in a pipe', () => {
     })
     expect(code).toBe(1)
     expect(stderr).toContain('there is no terminal to ask on')
-    expect(stdout).toMatch(/notes +failed +The connection to notes/)
+    expect(stdout).toMatch(/notes +denied +The connection to notes/)
   })
 
   it('continues after a line that fails, and returns 1 in the end', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readJson } from './json-output.ts'
-import { Workspace } from './support.ts'
+import { fixture, Workspace } from './support.ts'
 import { startWorkshop } from './workshop.ts'
 
 it.each(['2025-11-25', '2026-07-28'])('starts a task, and prints its result later, on %s', async (revision) => {
@@ -49,4 +49,11 @@ it('reports a task that does not exist', async () => {
   expect(code).toBe(1)
   readJson('error', stdout)
   expect((await work.run(['task', workshop.url])).code).toBe(2)
+})
+
+it('says why there is no task', async () => {
+  using work = new Workspace()
+  const called = async (...args: string[]) => (await work.run(['call', ...args, '--task'])).stderr.replace(/\s+/g, ' ')
+  expect(await called(fixture('workshop.js'), 'typed', 'count=1')).toContain('This tool cannot run as a task')
+  expect(await called(fixture('notes.js'), 'echo', 'text=x')).toContain('The server has no tasks')
 })

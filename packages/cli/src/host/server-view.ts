@@ -1,3 +1,4 @@
+import { McpError } from 'tenon'
 import type { Host, ServerStatus } from 'tenon/host'
 import type { Paint } from '../output.ts'
 import { columnsOf, fit, padEnd, safeLine } from '../safe-text.ts'
@@ -9,10 +10,15 @@ export async function viewServers(host: Host, width: number, paint: Paint): Prom
   const left = Math.min(24, Math.max(...servers.map(({ id }) => columnsOf(id)), 0))
   return servers.map((server) => {
     const count = tools.filter((tool) => tool.server === server.id).length
-    const start = `  ${padEnd(fit(server.id, left), left)}  ${padEnd(server.state, 10)}  `
+    const start = `  ${padEnd(fit(server.id, left), left)}  ${padEnd(stateOf(server), 10)}  `
     const details = fit(safeLine(detailsOf(server, count)), width - columnsOf(start))
     return start + (isBroken(server) ? paint.warning(details) : paint.faint(details))
   })
+}
+
+/** A server that the user denied has not failed. */
+function stateOf({ state, error }: ServerStatus): string {
+  return state === 'failed' && error instanceof McpError && error.code === 'denied' ? 'denied' : state
 }
 
 function isBroken({ state }: ServerStatus): boolean {
