@@ -2,9 +2,9 @@ import { chmodSync, readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
-import { packageManager } from '../src/init/install-packages.ts'
 import { projectFiles, toPackageName } from '../src/init/project-files.ts'
 import { versions } from '../src/init/versions.ts'
+import { packageManager } from '../src/run-package-manager.ts'
 import { longestLine, Workspace } from './support.ts'
 
 const shared = [

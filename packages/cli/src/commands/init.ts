@@ -3,10 +3,11 @@ import type { Command } from 'commander'
 import { usageError } from '../exit-codes.ts'
 import { askFolder, askTransport } from '../init/ask.ts'
 import { checkEmpty, isEmptyFolder, writeProject } from '../init/create-project.ts'
-import { installPackages, packageManager } from '../init/install-packages.ts'
+import { installPackages } from '../init/install-packages.ts'
 import { type ProjectTransport, projectFiles, toPackageName } from '../init/project-files.ts'
 import { addColorOption, addJsonOption, type OutputFlags } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
+import { packageManager } from '../run-package-manager.ts'
 
 interface InitFlags extends OutputFlags {
   stdio?: boolean

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { CliError, exitCodes } from '../exit-codes.ts'
 import { addColorOption, addJsonOption, type OutputFlags, parseSeconds } from '../options.ts'
 import { createOutput, type Output, twoColumns } from '../output.ts'
+import { buildPackage } from '../pack/build-package.ts'
 import { Staging } from '../pack/bundle.ts'
 import { type Members, readJsonFile } from '../pack/json-file.ts'
 import { checkManifest, createManifest } from '../pack/manifest.ts'
@@ -61,8 +62,9 @@ async function pack(folder: string, flags: PackFlags): Promise<void> {
   const output = createOutput(flags)
   const facts = readPackage(folder)
   const out = resolve(flags.out ?? folder)
-  // What package.json decides is checked before anything is copied and started.
+  // What package.json decides is checked before anything is built, copied and started.
   makeServerJson(folder, out, facts, flags, undefined)
+  if (flags.bundle && !flags.dryRun) await buildPackage(folder, facts, flags.entry ?? facts.entry, output)
   const made = flags.bundle ? await makeBundle(folder, out, facts, flags) : undefined
   const serverJson = makeServerJson(folder, out, facts, flags, made?.result)
   if (!flags.dryRun) {

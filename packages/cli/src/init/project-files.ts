@@ -70,6 +70,7 @@ function manifestOf({ name, transport, tenon, cli }: ProjectOptions): string {
     files: ['dist'],
     scripts: {
       build: 'tsc -p tsconfig.build.json',
+      prepack: 'npm run build',
       ...(transport === 'http' && { prestart: 'npm run build' }),
       start: 'node dist/main.js',
       test: 'vitest run',

@@ -19,6 +19,8 @@ export interface PackageFacts {
   readonly files: readonly string[] | undefined
   readonly nodeRange: string | undefined
   readonly isPrivate: boolean
+  /** The names of the scripts. */
+  readonly scripts: readonly string[]
   /** The name in the registry, which proves that the package belongs to it. */
   readonly mcpName: string | undefined
 }
@@ -56,6 +58,7 @@ export function readPackage(folder: string): PackageFacts {
     files: stringsOf(files),
     nodeRange: isMembers(engines) ? textOf(engines.node) : undefined,
     isPrivate: manifest.private === true,
+    scripts: isMembers(manifest.scripts) ? Object.keys(manifest.scripts) : [],
     mcpName: textOf(manifest.mcpName),
   }
 }

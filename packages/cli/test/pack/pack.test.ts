@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
@@ -28,6 +28,21 @@ describe('tenon pack', () => {
     const words = args.map((word: string) => word.replace(`\${__dirname}`, unpacked))
     await using client = await connect({ command, args: words, cwd: '/' })
     expect((await client.callTool('forecast')).text).toBe('sunny')
+  })
+
+  it('builds a project whose file to start is missing, and always runs "prepack"', async () => {
+    const copy = 'cp src/main.ts dist/main.js && echo built'
+    using missing = createProject({ scripts: { build: copy } })
+    rmSync(missing.file('dist/main.js'))
+    const { code, stderr } = await missing.run(['pack', '--out', 'out'])
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Running "npm run build" ...') })
+    expect(stderr).toContain('built')
+    using stale = createProject({ scripts: { prepack: copy } })
+    stale.write('dist/main.js', 'an old version')
+    expect((await pack(stale)).code).toBe(0)
+    using broken = createProject({ scripts: { prepack: 'exit 7' } })
+    const { result } = await pack(broken)
+    expect(result.error).toMatchObject({ code: 'build-failed', message: '"npm run prepack" failed: 7' })
   })
 
   it('takes the manifest from package.json and the running server', async () => {
