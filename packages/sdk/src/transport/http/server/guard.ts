@@ -181,7 +181,9 @@ function allowsPage({ origins }: CorsOptions, origin: string): boolean {
 
 function foreignHost(host: string | undefined): Refusal {
   const name = host !== undefined && hostShape.test(host) ? withoutPort(host) : undefined
-  const way = name ? `. If it is the name of this server, set allowedHosts: ['${name}'].` : ''
+  const way = name
+    ? `. If it is the name of this server, set allowedHosts: ['${name}'], or pass --allow-host ${name} to the tenon command.`
+    : ''
   return new Refusal(403, refusedCode, `The Host header is not allowed${way}`)
 }
 
