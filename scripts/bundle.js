@@ -18,6 +18,7 @@ const names = [
   'terminal',
   'host',
   'host-node',
+  'schemas',
   'testing',
   'testing-vitest',
   'testing-jest',

@@ -69,6 +69,7 @@ const promised = {
   './client/terminal': ['terminalHandlers'],
   './host': ['createHost', 'createGateway', 'terminalApproval', 'anthropic', 'openai', 'aiSdk', 'verifyAudit'],
   './host/node': ['fileAudit', 'sqliteAudit', 'fileHostStore', 'readConfigFile', 'findConfigFiles'],
+  './schemas': ['schemaFor', 'methodsOf'],
   './testing': [
     'startAuthorizationServer',
     'taskStoreContract',
@@ -86,7 +87,7 @@ const promised = {
   './jsonrpc': ['Link', 'Exchange', 'classify', 'Prepared', 'TransportFault'],
 }
 /** These run on every runtime, so they may load Node's modules only by a dynamic import. */
-const portable = ['.', './server', './client', './host', './jsonrpc']
+const portable = ['.', './server', './client', './host', './schemas', './jsonrpc']
 /** These load files for Node on demand, so only a bundler that splits code can leave Node's modules out. */
 const loadsNodeOnDemand = ['./host']
 

@@ -25,8 +25,10 @@ const allowed = {
   serve: ['server', 'transport', 'protocol', 'jsonrpc'],
   connect: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
   host: ['connect', 'server', 'client', 'era', 'replay', 'auth', 'net', 'store', 'schema', 'protocol', 'jsonrpc'],
+  schemas: ['schema', 'protocol'],
   testing: [
     'host',
+    'schemas',
     'store',
     'auth',
     'net',
@@ -49,6 +51,7 @@ const allowed = {
     'connect',
     'host',
     'testing',
+    'schemas',
     'server',
     'client',
     'transport',
@@ -74,7 +77,7 @@ const nodeAllowed = [
 ]
 
 /** Only these folders may name a revision by its date. Other code asks `Revision` or `Caller` for a fact. */
-const revisionsAllowed = ['protocol', 'era', 'testing']
+const revisionsAllowed = ['protocol', 'era', 'schemas', 'testing']
 
 const revisionDates = new RegExp(
   readdirSync(join(root, 'protocol/revisions'))

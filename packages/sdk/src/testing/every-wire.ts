@@ -23,7 +23,7 @@ export type WireTransport = 'memory' | 'stdio' | 'http' | 'http-stateless' | 'ss
 export interface Pair {
   readonly client: Client
   readonly transcript: Transcript
-  /** Closes both ends. Throws if a message violates the official schema of the revision. */
+  /** Closes both ends. Throws if a message violates the schema of the revision. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -41,8 +41,8 @@ export interface Wire {
 export interface WireOptions {
   revisions?: readonly RevisionId[] | undefined
   transports?: readonly WireTransport[] | undefined
-  /** A folder with the official `<revision>.json` schemas. Every message is checked against them. */
-  schemas?: string | undefined
+  /** Every message is checked against the schemas of `tenon/schemas`, or against the official `<revision>.json` in this folder. `false` checks nothing. */
+  schemas?: string | false | undefined
 }
 
 /** Returns every combination of a revision and a transport, to run a test on each. */
@@ -81,7 +81,7 @@ export function everyWire(
   }
 }
 
-function createWire(revision: Revision, transport: WireTransport, schemas: string | undefined): Wire {
+function createWire(revision: Revision, transport: WireTransport, schemas: WireOptions['schemas']): Wire {
   const open = openers[transport]
   return {
     revision,
@@ -95,12 +95,11 @@ function createWire(revision: Revision, transport: WireTransport, schemas: strin
 async function connectPair(
   transport: Transport,
   revision: Revision,
-  schemas: string | undefined,
+  schemas: WireOptions['schemas'],
   options: ClientOptions | undefined,
 ): Promise<Pair> {
   const transcript = record(transport, new Transcript())
-  const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision.id)
-  const judge = schema && new Judge(schema)
+  const judge = createJudge(schemas, revision.id)
   if (judge) transcript.onLine((line) => judge.hear(line))
   const client = new Client({ name: 'test', version: '1.0.0' }, { revision: revision.id, ...options })
   await client.connect(transport)
@@ -113,6 +112,12 @@ async function connectPair(
         throw new Error(`Messages violate the schema of ${revision.id}:\n${judge.problems.join('\n')}`)
     },
   }
+}
+
+function createJudge(schemas: WireOptions['schemas'], revision: RevisionId): Judge | undefined {
+  if (schemas === false) return undefined
+  const schema = schemas === undefined ? OfficialSchema.load(revision) : OfficialSchema.load(schemas, revision)
+  return schema && new Judge(schema)
 }
 
 /** Uses the real stdio transport and framing, over pipes inside the process. */

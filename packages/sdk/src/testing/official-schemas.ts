@@ -10,6 +10,7 @@ import {
 } from '../jsonrpc/message.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { compileJsonSchema, type JsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
+import { schemaFor } from '../schemas/schemas.ts'
 import { isObject } from '../util/objects.ts'
 import type { Line } from './transcript.ts'
 
@@ -24,19 +25,30 @@ const emptyResults: ReadonlySet<string> = new Set([
 /** Stands for any request that asks for a task and gets one (2025-11-25). */
 const asTask = 'as a task'
 
-/** The official JSON Schema of one revision, which checks messages. */
+/**
+ * Checks messages against the JSON Schema of one revision: that of `tenon/schemas`, or the official one.
+ *
+ * @example
+ * const schema = OfficialSchema.load('2025-11-25')
+ * schema.problem({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: {} }) // 'CallToolRequest: /params/name is required'
+ */
 export class OfficialSchema {
   readonly #document: JsonSchema
   readonly #definitions: Record<string, JsonSchema>
   readonly #byMethod = new Map<string, string>()
   readonly #checks = new Map<string, JsonSchemaCheck>()
 
-  /** Returns undefined if the folder has no schema for this revision. */
-  static load(folder: string, revision: RevisionId): OfficialSchema | undefined {
-    const file = join(folder, `${revision}.json`)
-    if (!existsSync(file)) return undefined
-    const kept = loaded.get(file) ?? new OfficialSchema(JSON.parse(readFileSync(file, 'utf8')))
-    loaded.set(file, kept)
+  /** Uses the schema of `tenon/schemas`. */
+  static load(revision: RevisionId): OfficialSchema
+  /** Uses the official `<revision>.json` in a folder. Returns undefined if the folder does not have it. */
+  static load(folder: string, revision: RevisionId): OfficialSchema | undefined
+  static load(folder: string, revision?: RevisionId): OfficialSchema | undefined {
+    const key = revision === undefined ? folder : join(folder, `${revision}.json`)
+    if (revision !== undefined && !existsSync(key)) return undefined
+    const read = () =>
+      revision === undefined ? schemaFor(folder as RevisionId) : JSON.parse(readFileSync(key, 'utf8'))
+    const kept = loaded.get(key) ?? new OfficialSchema(read())
+    loaded.set(key, kept)
     return kept
   }
 
