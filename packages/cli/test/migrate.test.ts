@@ -673,6 +673,40 @@ server.setRequestHandler(GetPromptRequestSchema, async () => {
   })
 })
 
+describe('types of 1.x that are wider than those of Tenon', () => {
+  const program = (options: string, list = 'return { tools: [] }') =>
+    `import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+const server = new Server({ name: 'demo', version: '1.0.0' }, ${options})
+server.setRequestHandler(ListToolsRequestSchema, async () => { ${list} })
+`
+
+  it('are cast: a list of tools in a variable', () => {
+    const list =
+      "const found = { tools: [{ name: 'a', inputSchema: { type: 'object', properties: {} } }] }\n  return found"
+    const { text } = migrateOne(program('{ capabilities: { tools: {} } }', list))
+    expect(text).toContain('return found as ListToolsResult')
+    expect(text).toContain("import type { ListToolsResult } from 'tenon'")
+  })
+
+  it.each(['{ tools: { query: { description: "Runs SQL" } } }', '{ tools: {}, sql: {} }'])(
+    'are cast: capabilities with names of the program: %s',
+    (capabilities) => {
+      const { text } = migrateOne(program(`{ capabilities: ${capabilities} }`))
+      expect(text).toContain(`{ capabilities: ${capabilities} as ServerCapabilities }`)
+      expect(text).toContain("import type { ServerCapabilities } from 'tenon'")
+      expect(migrateOne(program(`{ capabilities: ${capabilities} }`), 'index.js').text).not.toContain(' as ')
+    },
+  )
+
+  it('are not cast: capabilities of the protocol', () => {
+    const { text } = migrateOne(
+      program('{ capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} } }'),
+    )
+    expect(text).not.toContain(' as ')
+  })
+})
+
 describe('options of a factory of 2.x', () => {
   it('become options of the server, or stay', () => {
     const program = (call: string) => `import { McpServer } from '@modelcontextprotocol/server'

@@ -116,6 +116,7 @@ const exactResults: Readonly<
   Record<string, { readonly type: string; readonly exact: readonly (readonly string[])[] }>
 > = {
   'tools/call': { type: 'CallToolResult', exact: [['content', 'type']] },
+  'tools/list': { type: 'ListToolsResult', exact: [['tools', 'inputSchema', 'type']] },
   'prompts/get': {
     type: 'GetPromptResult',
     exact: [

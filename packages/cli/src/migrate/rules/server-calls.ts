@@ -1,4 +1,11 @@
-import { type CallExpression, type NewExpression, Node, type PropertyAccessExpression, ts } from 'ts-morph'
+import {
+  type CallExpression,
+  type NewExpression,
+  Node,
+  type ObjectLiteralExpression,
+  type PropertyAccessExpression,
+  ts,
+} from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { Handlers } from '../handlers.ts'
 import {
@@ -290,11 +297,38 @@ const unknownOptions: Readonly<Record<string, string>> = {
 function checkOptions(rewrite: FileRewrite, created: NewExpression): void {
   const options = objectOf(created.getArguments()[1])
   if (!options) return
+  if (rewrite.isTypeScript && options.getSourceFile() === rewrite.file) castCapabilities(rewrite, options)
   for (const name of keysOf(options)) {
     if (!Object.hasOwn(unknownOptions, name)) continue
     const property = options.getProperty(name)!
     rewrite.report(property, name, `Servers of Tenon have no option "${name}".`, unknownOptions[name]!)
   }
+}
+
+const capabilityNames: Readonly<Record<string, readonly string[] | undefined>> = {
+  completions: undefined,
+  experimental: undefined,
+  extensions: undefined,
+  logging: undefined,
+  prompts: ['listChanged'],
+  resources: ['listChanged', 'subscribe'],
+  tasks: undefined,
+  tools: ['listChanged'],
+}
+
+/** v1 accepts capabilities with any names, for example one for each tool, and sends them. */
+function castCapabilities(rewrite: FileRewrite, options: ObjectLiteralExpression): void {
+  const capabilities = propertyValue(options, 'capabilities')
+  if (!Node.isObjectLiteralExpression(capabilities)) return
+  const isOfProtocol = keysOf(capabilities).every((name) => {
+    if (!Object.hasOwn(capabilityNames, name)) return false
+    const members = capabilityNames[name]
+    const value = propertyValue(capabilities, name)
+    return !members || !Node.isObjectLiteralExpression(value) || keysOf(value).every((key) => members.includes(key))
+  })
+  if (isOfProtocol) return
+  const type = rewrite.need({ from: 'tenon', name: 'ServerCapabilities', isType: true })
+  rewrite.text.appendRight(capabilities.getEnd(), ` as ${type}`)
 }
 
 const hints: Readonly<Record<string, readonly [reason: string, action: string]>> = {
