@@ -233,6 +233,33 @@ server.addTool({
     ])
   })
 
+  it('is not removed: requireBearerAuth of 2.x for requests of the web platform, and the identity it returns', () => {
+    const { text, findings } = migrateOne(
+      `import { createMcpHandler, McpServer, requireBearerAuth } from '@modelcontextprotocol/server'
+const bearer = requireBearerAuth({ verifier })
+const handler = createMcpHandler(() => new McpServer({ name: 'a', version: '1' }))
+export async function fetch(request) {
+  const authInfo = await bearer(request)
+  if (authInfo instanceof Response) return authInfo
+  if (request.url.endsWith('/short')) return handler.fetch(request, { authInfo })
+  return handler.fetch(request, { authInfo: authInfo, parsedBody: undefined })
+}
+`,
+      'index.js',
+    )
+    expect(text).toContain("import { requireBearerAuth } from '@modelcontextprotocol/server'")
+    expect(text).toContain('handler.fetch(request, { auth: authInfo })')
+    expect(text).toContain('handler.fetch(request, { auth: authInfo, parsedBody: undefined })')
+    expect(findings).toMatchObject([{ found: 'requireBearerAuth', action: expect.stringContaining('auth') }])
+  })
+
+  it('is the middleware of Tenon where it was one for Express', () => {
+    const { text } = migrateOne(`import { requireBearerAuth } from '@modelcontextprotocol/express'
+app.use(requireBearerAuth({ verifier }))
+`)
+    expect(text).toContain("import { requireBearerAuth } from 'tenon/auth/server'")
+  })
+
   it('is not removed: options of FastMCP that are not written out', () => {
     const { text } = migrateOne(`import { FastMCP } from 'fastmcp'
 import { options } from './options.js'

@@ -64,6 +64,7 @@ function isTypeUse(use: Identifier): boolean {
 }
 
 const importHints: Readonly<Record<string, string>> = {
+  requireBearerAuth: 'It still checks every request. Or pass auth to createMcpHandler: docs/auth-servers.md.',
   createMcpExpressApp: 'Use createMcpHandler(server) in your own Express app: docs/http.md.',
   createMcpHonoApp: 'Use createMcpHandler(server) in your own Hono app: docs/http.md.',
   toNodeHandler: 'createMcpHandler(server) of Tenon is a handler for node:http and Express itself: docs/http.md.',

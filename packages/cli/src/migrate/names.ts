@@ -130,6 +130,8 @@ const fastMcpNames: Readonly<Record<string, NewName>> = {
 /** Finds the place of a name in Tenon. Names that need more than another import are not here: `McpError`, schemas. */
 export function findNewName(oldModule: string, name: string): NewName | undefined {
   if (oldModule === 'fastmcp') return Object.hasOwn(fastMcpNames, name) ? fastMcpNames[name] : undefined
+  // It checks requests of the web platform and returns the identity, where the middleware of Tenon returns nothing.
+  if (name === 'requireBearerAuth' && oldModule === '@modelcontextprotocol/server') return undefined
   const isProtocolModule = /\/types(\.js)?$/.test(oldModule)
   if (name === 'ResourceTemplate' && isProtocolModule) return type('tenon', 'ResourceTemplateInfo')
   if (name === 'ResourceTemplateType') return type('tenon', 'ResourceTemplateInfo')

@@ -20,6 +20,7 @@ export function rewriteFactories(rewrite: FileRewrite, imports: readonly OldImpo
       for (const use of uses) {
         const call = use.getParentIfKind(ts.SyntaxKind.CallExpression)
         if (!call || call.getExpression() !== use) continue
+        if (name === 'createMcpHandler') renameIdentity(rewrite, call)
         if (name === 'serveStdio' || name === 'createMcpHandler') rewriteFactory(rewrite, call, name)
         else if (name === 'toNodeHandler') rewriteNodeHandler(rewrite, call)
       }
@@ -133,6 +134,20 @@ function reportOptions(rewrite: FileRewrite, options: Node): void {
     'The options have other names in Tenon.',
     "Pass onError (for onerror) or revisions: ['2026-07-28'] (for legacy: 'reject') to the server. docs/http.md and docs/stdio.md list the others.",
   )
+}
+
+/** `handler.fetch(request, { authInfo })` has the identity in `auth`. Without it, all callers would be the same one. */
+function renameIdentity(rewrite: FileRewrite, created: CallExpression): void {
+  const variable = created.getParentIfKind(ts.SyntaxKind.VariableDeclaration)?.getNameNode()
+  if (!Node.isIdentifier(variable)) return
+  for (const use of referencesOf(variable)) {
+    const access = use.getParentIfKind(ts.SyntaxKind.PropertyAccessExpression)
+    const call = access?.getParentIfKind(ts.SyntaxKind.CallExpression)
+    const extras = access?.getName() === 'fetch' ? call?.getArguments()[1] : undefined
+    const identity = Node.isObjectLiteralExpression(extras) ? extras.getProperty('authInfo') : undefined
+    if (Node.isShorthandPropertyAssignment(identity)) rewrite.text.appendLeft(identity.getStart(), 'auth: ')
+    else if (Node.isPropertyAssignment(identity)) rewrite.replace(identity.getNameNode(), 'auth')
+  }
 }
 
 /** The handler of Tenon has a member for `node:http`. */
