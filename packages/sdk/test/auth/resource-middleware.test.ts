@@ -49,6 +49,14 @@ const known = {
 }
 
 describe('requireBearerAuth', () => {
+  it('refuses to check a Request of the web platform, for which it has no answer', () => {
+    const check = requireBearerAuth({ verifier: jwtVerifier({ issuer: issuer.url }), resourceMetadataUrl })
+    const request = new Request(resource, { method: 'POST' })
+    expect(() => (check as unknown as (request: Request) => unknown)(request)).toThrow(
+      'requireBearerAuth is middleware for node:http: it was called without a response.',
+    )
+  })
+
   eachRevision(
     httpRevisions,
     'refuses callers without a token for this server [AUTH-006] [AUTH-013]',

@@ -25,6 +25,11 @@ import { NodeCall } from './node.ts'
 export function requireBearerAuth(options: BearerAuthOptions): NodeMiddleware {
   const bearerAuth = new BearerAuth(options)
   return (request, response, next) => {
+    // Code for web requests takes its result for the identity. Nothing as the result would let everyone pass.
+    if (!response)
+      throw new TypeError(
+        'requireBearerAuth is middleware for node:http: it was called without a response. For a Request of the web platform, pass auth to createMcpHandler().',
+      )
     const call = new NodeCall(request, response)
     bearerAuth.check(headOf(call)).then(
       (outcome) => {
