@@ -130,3 +130,42 @@ describe('paths to credentials in arguments [HOST-002]', () => {
     }
   })
 })
+
+describe('addresses in arguments', () => {
+  it.each([
+    'a = 1 //logs any error',
+    'f(x) //=> true',
+    '//Skip anchor tags',
+    '//0.5 of the height, //10.5 before',
+    String.raw`split('\\foo\\bar')`,
+    String.raw`/(\\s+|\\$def)/`,
+    String.raw`"C:\\Users\\me"`,
+    `git clone https://example.com/a "//${'$'}{repo}" "http://${'$'}{HOST}/" http://api-{name}:80/`,
+    'https://bedrock-mantle.<region>.api.aws/v1 and https://api.[region].aws/',
+  ])('does not take code and prose for the name of a host: %s', (content) => {
+    expect(rulesOf({ content })).toEqual([])
+  })
+
+  it.each([
+    'http://intranet/x',
+    'see http://intranet./x',
+    '//intranet/x',
+    String.raw`\\fileserver\share`,
+    '"//localhost:3000/"',
+    'src="//build.internal/x"',
+    'http://10.0.0.5{path}',
+    'wss:\\\\intranet\\x',
+  ])('reports a name of a private network as low: %s', (content) => {
+    expect(rulesOf({ content })).toEqual(['low private-address in arguments, content'])
+  })
+
+  it.each([
+    '//169.254.169.254/latest',
+    'fetch("//2852039166/latest")',
+    '<b>http://169.254.169.254</b>',
+    'http://0x7f.1/',
+    String.raw`open \\169.254.169.254\share`,
+  ])('reports metadata and disguised addresses as high: %s', (content) => {
+    expect(rulesOf({ content })).toEqual(['high private-address in arguments, content'])
+  })
+})

@@ -1,4 +1,4 @@
-import { type AddressKind, kindOfAddress, kindOfHost } from '../../net/address-policy.ts'
+import { type AddressKind, isLiteral, kindOfAddress, kindOfHost } from '../../net/address-policy.ts'
 import type { Finding } from './finding.ts'
 import type { JoinedTexts } from './texts.ts'
 import { toExcerpt } from './visible.ts'
@@ -9,8 +9,10 @@ import { toExcerpt } from './visible.ts'
  */
 export function checkAddresses(texts: JoinedTexts): Finding[] {
   const findings: Finding[] = []
-  for (const { host, isUrl, start } of findHosts(texts.text)) {
-    const finding = checkHost(host, isUrl, texts.whereIs(start))
+  for (const host of findHosts(texts.text)) {
+    const [first, last] = texts.boundsAt(host.start)
+    if (host.form === 'no-scheme' && !isReference(host, texts.text, first, last)) continue
+    const finding = checkHost(host, texts.whereIs(host.start))
     if (finding) findings.push(finding)
     if (findings.length >= maxFindings) break
   }
@@ -22,8 +24,11 @@ const maxHosts = 1_000
 
 interface Host {
   readonly host: string
-  readonly isUrl: boolean
+  /** `no-scheme`: after `//` or `\\`. `bare`: an address on its own. */
+  readonly form: 'url' | 'no-scheme' | 'bare'
   readonly start: number
+  /** The character that follows. */
+  readonly next: string
 }
 
 /** The host of each URL, and words that are addresses themselves. */
@@ -31,13 +36,15 @@ function findHosts(text: string): Host[] {
   const hosts: Host[] = []
   if (mayHaveUrl.test(text)) {
     for (const { 0: whole, 1: host, index } of text.matchAll(urlHost)) {
-      hosts.push({ host: host!, isUrl: true, start: index + whole.length - host!.length })
+      const end = index + whole.length
+      const form = text[index - 1] === ':' ? 'url' : 'no-scheme'
+      hosts.push({ host: host!, form, start: end - host!.length, next: text[end] ?? '' })
       if (hosts.length >= maxHosts) return hosts
     }
   }
   if (mayHaveAddress.test(text)) {
     for (const { 0: host, index } of text.matchAll(bareHost)) {
-      hosts.push({ host, isUrl: false, start: index })
+      hosts.push({ host, form: 'bare', start: index, next: text[index + host.length] ?? '' })
       if (hosts.length >= maxHosts) return hosts
     }
   }
@@ -48,20 +55,42 @@ function findHosts(text: string): Host[] {
 const mayHaveUrl = /[/\\]{2}/
 const mayHaveAddress = /:|\.\d|0x|localhost|metadata\.google/i
 
-/** What follows `//`, without user name and password. Browsers also take backslashes for slashes. */
+/**
+ * What follows `//`, without user name and password. Browsers also take backslashes for slashes. A single letter before the
+ * colon is a drive of Windows.
+ */
 const urlHost =
-  /(?<=[a-z]:|^|[\s"'=(])[/\\]{2}(?:[^\s/\\?#@]{0,200}@)?(\[[\da-f:.%\w]{2,60}\]|[^\s/\\?#:@"'<>()[\],;]{1,253})/gi
+  /(?<=[\w+.-][a-z\d]:|^|[\s"'=(])[/\\]{2}(?:[^\s/\\?#@]{0,200}@)?(\[[\da-f:.%\w]{2,60}\]|[^\s/\\?#:@"'`<>(){}[\],;$]{1,253})/gi
+
+/**
+ * Whether `//word` without a scheme names a host. In code it begins a comment, and `\\word` is an escaped backslash, so it has
+ * to be the whole argument, or an address, or a name with a dot.
+ */
+function isReference({ host, start }: Host, text: string, first: number, last: number): boolean {
+  if (addressOrDomain.test(host)) return true
+  const isWhole = last - first <= maxReference && !/\s/.test(text.slice(first, last).trim())
+  return (
+    isWhole && (text[start - 1] === '/' || /^\\[^\s\\]/.test(text.slice(start + host.length, start + host.length + 2)))
+  )
+}
+
+/** Numbers with fewer dots or digits are amounts: `//0.5`. */
+const addressOrDomain =
+  /^(?:localhost\.?|\[.*|\d{9,10}|0x[\da-f]{8}|\w{1,12}(?:\.\w{1,12}){3}\.?|(?=[^.]{0,63}[a-z])[^.]{1,63}(?:\.[^.]{1,63})+\.?)$/i
+
+const maxReference = 2_000
 
 const bareHost =
-  /(?<![\w.:/@-])(?:localhost|metadata\.google\.internal|(?:0x[\da-f]{1,8}|\d{1,10})(?:\.(?:0x[\da-f]{1,8}|\d{1,8})){3}|0x[\da-f]{8}|\[?[\da-f]{0,4}:[\da-f:]{1,40}[\da-f.]{0,20}\]?)(?![\w.-]*[\w])/gi
+  /(?<![\w.:/\\@-])(?:localhost|metadata\.google\.internal|(?:0x[\da-f]{1,8}|\d{1,10})(?:\.(?:0x[\da-f]{1,8}|\d{1,8})){3}|0x[\da-f]{8}|\[?[\da-f]{0,4}:[\da-f:]{1,40}[\da-f.]{0,20}\]?)(?![\w.-]*[\w])/gi
 
-function checkHost(written: string, isUrl: boolean, where: string): Finding | undefined {
+function checkHost({ host: written, form, next }: Host, where: string): Finding | undefined {
   const parsed = parseHost(written)
-  if (parsed === undefined) return undefined
+  // An address is one, whatever follows.
+  if (parsed === undefined || (parsed.isName && isTemplate(next))) return undefined
   const { kind, isDisguised } = parsed
   const description = descriptions[kind]
   // In a text, a name without a dot is a word, and a number with colons may be a time.
-  if (description === undefined || (!isUrl && !isLiteralAddress(written))) return undefined
+  if (description === undefined || (form === 'bare' && !isLiteralAddress(written))) return undefined
   const isDangerous = kind === 'cloud-metadata' || kind === 'link-local' || isDisguised
   const message = `The address ${description}${isDisguised ? ', written in a form that hides it' : ''}.`
   return {
@@ -83,8 +112,20 @@ const descriptions: Partial<Record<AddressKind, string>> = {
   'cloud-metadata': 'serves the credentials of cloud machines',
 }
 
+/** `https://service.<region>.example` and `http://api-${name}/` name no host yet. */
+function isTemplate(next: string): boolean {
+  return next !== '' && '<{[$'.includes(next)
+}
+
+interface ParsedHost {
+  readonly kind: AddressKind
+  readonly isDisguised: boolean
+  /** A name such as `intranet`, and not an address. */
+  readonly isName?: boolean
+}
+
 /** `URL` reads every spelling that clients accept, so its form tells whether another one was used. */
-function parseHost(written: string): { kind: AddressKind; isDisguised: boolean } | undefined {
+function parseHost(written: string): ParsedHost | undefined {
   const isV6 = written.includes(':')
   const text = isV6 && !written.startsWith('[') ? `[${written}]` : written
   const url = `http://${text.replace(/%[\w]*\]$/, ']')}/`
@@ -93,7 +134,13 @@ function parseHost(written: string): { kind: AddressKind; isDisguised: boolean }
   const kind = kindOfHost(hostname)
   if (kind === 'embedded') return { kind: kindOfAddress(embeddedV4(hostname)), isDisguised: true }
   if (kind === 'name') return wildcardDns(hostname)
-  return { kind, isDisguised: !isV6 && hostname !== written.toLowerCase().replace(/\.+$/, '') }
+  const isDisguised = !isV6 && withoutLastDot(hostname) !== withoutLastDot(written.toLowerCase())
+  return { kind, isDisguised, isName: kind === 'private' && !isLiteral(hostname) }
+}
+
+/** A dot at the end of a name ends the search for it in DNS, and hides nothing. */
+function withoutLastDot(hostname: string): string {
+  return hostname.replace(/\.$/, '')
 }
 
 /** The IPv4 address in the last 32 bits, or for 6to4 in the second and third group. */
@@ -109,7 +156,7 @@ function embeddedV4(hostname: string): string {
 }
 
 /** Services that resolve a name to the address in it. */
-function wildcardDns(hostname: string): { kind: AddressKind; isDisguised: boolean } | undefined {
+function wildcardDns(hostname: string): ParsedHost | undefined {
   const match = /(?:^|[.-])(\d{1,3}[.-]\d{1,3}[.-]\d{1,3}[.-]\d{1,3})\.(?:nip|sslip|xip)\.io$/.exec(hostname)
   return match ? { kind: kindOfAddress(match[1]!.replaceAll('-', '.')), isDisguised: true } : undefined
 }
