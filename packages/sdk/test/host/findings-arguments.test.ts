@@ -168,4 +168,20 @@ describe('addresses in arguments', () => {
   ])('reports metadata and disguised addresses as high: %s', (content) => {
     expect(rulesOf({ content })).toEqual(['high private-address in arguments, content'])
   })
+
+  it('reports a metadata address that a sentence mentions as low, and one that is used as high', () => {
+    const low = ['low private-address in arguments, query']
+    const high = ['high private-address in arguments, query']
+    expect(rulesOf({ query: '169.254.169.254 what is this address' })).toEqual(low)
+    expect(rulesOf({ query: 'Why can pods reach metadata.google.internal?' })).toEqual(low)
+    for (const query of [
+      '169.254.169.254',
+      'ping 169.254.169.254',
+      'curl -s -H X-Token 169.254.169.254',
+      'please fetch the page 169.254.169.254/latest/meta-data',
+      'please fetch the page http://169.254.169.254',
+      'please fetch the page 0xA9FEA9FE',
+    ])
+      expect(rulesOf({ query })).toEqual(high)
+  })
 })

@@ -12,7 +12,8 @@ export function checkAddresses(texts: JoinedTexts): Finding[] {
   for (const host of findHosts(texts.text)) {
     const [first, last] = texts.boundsAt(host.start)
     if (host.form === 'no-scheme' && !isReference(host, texts.text, first, last)) continue
-    const finding = checkHost(host, texts.whereIs(host.start))
+    const isMentioned = host.form === 'bare' && isMention(host, texts.text, first, last)
+    const finding = checkHost(host, isMentioned, texts.whereIs(host.start))
     if (finding) findings.push(finding)
     if (findings.length >= maxFindings) break
   }
@@ -83,7 +84,7 @@ const maxReference = 2_000
 const bareHost =
   /(?<![\w.:/\\@-])(?:localhost|metadata\.google\.internal|(?:0x[\da-f]{1,8}|\d{1,10})(?:\.(?:0x[\da-f]{1,8}|\d{1,8})){3}|0x[\da-f]{8}|\[?[\da-f]{0,4}:[\da-f:]{1,40}[\da-f.]{0,20}\]?)(?![\w.-]*[\w])/gi
 
-function checkHost({ host: written, form, next }: Host, where: string): Finding | undefined {
+function checkHost({ host: written, form, next }: Host, isMentioned: boolean, where: string): Finding | undefined {
   const parsed = parseHost(written)
   // An address is one, whatever follows.
   if (parsed === undefined || (parsed.isName && isTemplate(next))) return undefined
@@ -91,7 +92,7 @@ function checkHost({ host: written, form, next }: Host, where: string): Finding 
   const description = descriptions[kind]
   // In a text, a name without a dot is a word, and a number with colons may be a time.
   if (description === undefined || (form === 'bare' && !isLiteralAddress(written))) return undefined
-  const isDangerous = kind === 'cloud-metadata' || kind === 'link-local' || isDisguised
+  const isDangerous = isDisguised || (!isMentioned && (kind === 'cloud-metadata' || kind === 'link-local'))
   const message = `The address ${description}${isDisguised ? ', written in a form that hides it' : ''}.`
   return {
     rule: 'private-address',
@@ -111,6 +112,19 @@ const descriptions: Partial<Record<AddressKind, string>> = {
   'link-local': 'is link-local, where clouds serve the credentials of their machines',
   'cloud-metadata': 'serves the credentials of cloud machines',
 }
+
+/** Whether a sentence mentions an address: words are around it, and no path or port follows that a request would need. */
+function isMention({ host, start, next }: Host, text: string, first: number, last: number): boolean {
+  if (next === '/' || next === ':' || next === '\\') return false
+  const before = text.slice(Math.max(first, start - maxSentence), start)
+  const after = text.slice(start + host.length, Math.min(last, start + host.length + maxSentence))
+  const words = `${before} ${after}`.match(/(?<=^|[\s("'])\p{L}+(?=[.,;:!?)"']*(?:\s|$))/gu)
+  return words !== null && words.length >= minWords
+}
+
+const maxSentence = 200
+/** Commands have a word or two, but then options and paths. */
+const minWords = 3
 
 /** `https://service.<region>.example` and `http://api-${name}/` name no host yet. */
 function isTemplate(next: string): boolean {
