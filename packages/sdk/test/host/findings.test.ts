@@ -184,6 +184,13 @@ describe('secrets that are obviously made up', () => {
     "clientSecret: '1234567890abcdef1234567890abcdef12345678'",
     'token: "ghp_PersonalAccessToken00000000000000000000"',
     'socks://ada:abcdef998877@proxy.example',
+    "apiKey: 'base64EncodedKey'",
+    'password: "password-for-30001"',
+    'dotenv://:key_8Rw1…@dotenv.example/vault',
+    'api_key = "nk_live_8Rw1Zt..."',
+    'client-secret=SALESFORCE_OAUTH2_CLIENT_SECRET',
+    'secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY"',
+    'secret: "JBSWY3DPEHPK3PXP"',
   ])('raises no finding: %s', (text) => {
     expect(inspectResult({ content: [{ type: 'text', text }] })).toEqual([])
     expect(inspectArguments({ text })).toEqual([])
@@ -204,7 +211,13 @@ describe('secrets that are obviously made up', () => {
   })
 
   it('finds passwords that only contain such a word', () => {
-    for (const text of ['password: "secretGarden!77Qx"', 'postgres://ada:tokenVq8s@db.example']) {
+    for (const text of [
+      'secret: "KRSXG5CTMVRXEZLUGQZDK7TZ"',
+      'client_secret=B7QX_9TZK2M_44RWLP',
+      'api_key: "base64Vq8sPz1mRt4K"',
+      'password: "secretGarden!77Qx"',
+      'postgres://ada:tokenVq8s@db.example',
+    ]) {
       expect(inspectArguments({ text })).toHaveLength(1)
     }
   })

@@ -197,12 +197,23 @@ function isDocumentationKey(value: string): boolean {
  */
 export function isMadeUp(value: string): boolean {
   const text = value.slice(0, 200)
-  if (/abcdef|12345|qwerty|0{6}|(.)\1{5}/i.test(text)) return true
+  // Three dots stand for the rest.
+  if (/abcdef|12345|qwerty|0{6}|(.)\1{5}|…|\.{3}/i.test(text) || isMadeUpBase32(text)) return true
   return consistsOfWords(text) || consistsOfWords(withLetters(text.replace(/[\d!]{1,4}$/, '')))
 }
 
 const madeUpWords =
-  /some|my|your|the|our|this|is|very|super|sooper|top|database|db|admin|root|default|new|old|secure|strong|safe|good|long|real|username|user|personal|access|server|installation|app|api|client|refresh|oauth|auth|bearer|password|passphrase|passwd|pass|pwd|pw|secret|token|key|value|string|here|code|id|foo|bar|baz|ed|hunter|demo|sample|example|test|fake|dummy|mock|change|me|it|please|insert|enter|put|replace|with|live|hello|world|letmein|welcome|ghp|gho|ghu|ghs|ghr|sk|pk|[\d_.!@#$*-]/gi
+  /some|my|your|the|our|this|is|very|super|sooper|top|database|db|admin|root|default|new|old|secure|strong|safe|good|long|real|username|user|personal|access|server|service|account|installation|base|encoded|for|app|api|client|refresh|oauth|auth|bearer|password|passphrase|passwd|pass|pwd|pw|secret|token|key|value|string|here|code|id|foo|bar|baz|ed|hunter|demo|sample|example|test|fake|dummy|mock|change|me|it|please|insert|enter|put|replace|with|live|hello|world|letmein|welcome|ghp|gho|ghu|ghs|ghr|sk|pk|[\d_.!@#$*-]/gi
+
+/** Keys for one-time passwords in documentation are base32 of such texts: of `Hello!` and of digits in RFC 6238. */
+function isMadeUpBase32(value: string): boolean {
+  if (!/^[A-Z2-7]{16,}$/.test(value)) return false
+  const bits = [...value.slice(0, 16)].map((digit) => base32Digits.indexOf(digit).toString(2).padStart(5, '0')).join('')
+  const start = (bits.match(/.{8}/g) ?? []).slice(0, 6).map((byte) => String.fromCharCode(Number.parseInt(byte, 2)))
+  return /12345/.test(start.join('')) || consistsOfWords(start.join(''))
+}
+
+const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** Words are removed one after the other, because an expression for a text of words could take exponential time. */
 function consistsOfWords(text: string): boolean {
@@ -229,6 +240,8 @@ function isIdentifier(value: string): boolean {
     /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(value) ||
     /^(?:https?|file):\/\//i.test(value) ||
     /^[a-z]+(?:[._-][a-z]+)*\d{0,2}$/i.test(value) ||
+    // The name of a variable: `SALESFORCE_OAUTH2_CLIENT_SECRET`.
+    /^[A-Z]+(?:\d{1,3}[A-Z]*)?(?:_[A-Z]+(?:\d{1,3}[A-Z]*)?)+$/.test(value) ||
     /^process\.env|^(?:os\.)?environ/.test(value) ||
     /^[\d.:TZ+-]+$/.test(value)
   )
