@@ -228,6 +228,50 @@ describe('secrets that are obviously made up', () => {
   })
 })
 
+describe('encoded secrets', () => {
+  const token = 'ghp_vfWTx61QSPavtBTVvpSL1fUA45VawNHtoTgw'
+  const key = `-----BEGIN OPENSSH PRIVATE KEY-----\n${'LC93AaFCxhdpJynPP4x9z3W7kp0Dhj6gtXLY7AVJRW2M'.repeat(3)}\n-----END OPENSSH PRIVATE KEY-----`
+  const base64 = btoa(`export GITHUB="${token}"`)
+
+  it.each([
+    ['base64', base64],
+    ['base64 in the query of a URL', `https://a.example/?d=${base64}`],
+    ['base64 in the path of a URL', `https://a.example/collect/${base64.replace(/=+$/, '')}`],
+    ['base64 of a key, as in a kubeconfig', `client-key-data: ${btoa(key)}`],
+    ['hexadecimal', `dump ${Buffer.from(token).toString('hex')}`],
+    ['percent-encoding', encodeURIComponent(key)],
+    ['escapes of JSON', String.raw`{"key":"\u0067\u0068\u0070_${token.slice(4)}"}`],
+    ['zero-width characters', [...token].join('\u200b')],
+  ])('are found in results and arguments: %s', (_, text) => {
+    const secret = { rule: 'secret', severity: 'high' }
+    expect(inspectResult({ content: [{ type: 'text', text }] })).toContainEqual(expect.objectContaining(secret))
+    expect(inspectArguments({ url: text })).toContainEqual(expect.objectContaining(secret))
+  })
+
+  it('are not shown by their finding', () => {
+    const findings = inspectArguments({ url: `https://a.example/?d=${base64}` })
+    expect(findings).toEqual([
+      {
+        rule: 'secret',
+        severity: 'high',
+        where: 'arguments, url',
+        message: 'The text contains what looks like a secret: GitHub token in base64.',
+        excerpt: 'ghp_… (40 characters)',
+      },
+    ])
+  })
+
+  it('are reported once, and not if they are made up', () => {
+    expect(inspectArguments({ url: `https://a.example/?a=%20b&token=${token}` })).toHaveLength(1)
+    expect(inspectArguments({ text: btoa('password: "s3cr3tPassw0rd" and more') })).toEqual([])
+  })
+
+  it('are redacted with the whole encoded text', () => {
+    expect(redactSecrets(`a ${base64} b ${token} c`)).toBe('a [redacted GitHub token] b [redacted GitHub token] c')
+    expect(redactSecrets(`a ${btoa('an ordinary sentence without a secret')}`)).toContain('YW4gb3Jk')
+  })
+})
+
 describe('redactSecrets', () => {
   it('replaces the values of members whose names say that they are secret', () => {
     const value = { user: 'ada', password: 'open sesame', nested: [{ clientSecret: 'q1w2e3' }], tokens: 3 }

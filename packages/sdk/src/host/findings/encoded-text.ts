@@ -22,18 +22,43 @@ export function decodeTexts(text: string, { minChars, maxChars }: DecodeLimits):
   findRuns(text, isBase64Char, minChars, (start, end) => {
     // The beginning shows whether it is text. Images and other bytes end here.
     const decoded = left > 0 ? decodeRun(text.slice(start, Math.min(end, start + left)), start, end) : undefined
-    if (!decoded) return
-    left -= end - start
-    found.push(decoded)
+    // Base64 contains slashes, but may also be one segment of a path.
+    const all = decoded ? [decoded] : left > 0 ? decodeSegments(text, start, end, minChars) : []
+    for (const each of all) left -= each.end - each.start
+    found.push(...all)
   })
   return found
+}
+
+function decodeSegments(text: string, start: number, end: number, minChars: number): DecodedText[] {
+  const found: DecodedText[] = []
+  for (let from = start; from < end; ) {
+    const slash = text.indexOf('/', from)
+    const to = slash < 0 || slash > end ? end : slash
+    const isSegment = to - from >= minChars && to - from < end - start
+    const decoded = isSegment ? decodeRun(text.slice(from, to), from, to) : undefined
+    if (decoded) found.push(decoded)
+    from = to + 1
+  }
+  return found
+}
+
+/** Reads percent-encoding, escapes of JSON and JavaScript, and characters between which invisible ones stand. */
+export function decodeEscapes(text: string): string {
+  const plain = (text.includes('%') && decodePercent(text)) || text
+  const unescaped = plain.includes('\\')
+    ? plain.replace(/\\(?:u00|x)([2-7][\da-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    : plain
+  return /[^\t\n\r -~]/.test(unescaped) ? unescaped.replace(/\p{Cf}|\u034f|\u115f|\u1160|\u3164/gu, '') : unescaped
 }
 
 /** Decodes percent-encoding; undefined if the text has none. Wrong sequences stay as they are. */
 export function decodePercent(text: string): string | undefined {
   if (!/%[0-9a-f]{2}/i.test(text)) return undefined
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
-    const bytes = Uint8Array.from(run.match(/[0-9a-f]{2}/gi) ?? [], (digits) => Number.parseInt(digits, 16))
+    const bytes = new Uint8Array(run.length / 3)
+    for (let index = 0; index < bytes.length; index++)
+      bytes[index] = (digitAt(run, 3 * index + 1) << 4) | digitAt(run, 3 * index + 2)
     return new TextDecoder().decode(bytes)
   })
 }

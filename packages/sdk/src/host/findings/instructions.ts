@@ -1,5 +1,4 @@
 import { Anchors } from './anchors.ts'
-import { decodeTexts } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
 import { decodeSelectors, type TextSource } from './hidden-text.ts'
 import { foreignOrders, type InstructionRule, instructionRules } from './instruction-rules.ts'
@@ -20,7 +19,7 @@ export function checkInstructions(texts: JoinedTexts, source: TextSource): Findi
   for (const { text: decoded, start } of texts.isPlain ? [] : decodeSelectors(text)) {
     found.push(...checkDecoded(decoded, source, { encoding: 'invisible characters', where: texts.whereIs(start) }))
   }
-  for (const { text: decoded, encoding, start, end } of decodeTexts(text, decodeLimits)) {
+  for (const { text: decoded, encoding, start, end } of texts.decoded) {
     found.push(...checkDecoded(decoded, source, { encoding, where: texts.whereIs(start, end) }))
   }
   if (!texts.isPlain) found.push(...checkForeign(texts))
@@ -38,9 +37,6 @@ export function uniqueFindings(findings: readonly Finding[]): Finding[] {
   }
   return [...byKey.values()]
 }
-
-/** No limit of its own: an order could follow as much other encoded text as would be decoded. */
-const decodeLimits = { minChars: 24, maxChars: Number.POSITIVE_INFINITY }
 
 /** A part of a text that a rule matches. */
 interface Match {

@@ -1,5 +1,6 @@
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
 import { Anchors } from './anchors.ts'
+import { decodeEscapes, decodeTexts } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
 import { logSecretPatterns } from './log-secret-patterns.ts'
 import {
@@ -11,7 +12,7 @@ import {
   type SecretPattern,
   secretPatterns,
 } from './secret-patterns.ts'
-import { describePlace, type JoinedTexts, type Place } from './texts.ts'
+import { describePlace, type JoinedTexts, minEncodedChars, type Place } from './texts.ts'
 
 /** A key, token or password in a text. */
 export interface Secret {
@@ -77,14 +78,43 @@ export function redactSecrets(value: unknown): unknown {
   return redact(value, 0)
 }
 
-/** Finds secrets in texts: one finding per secret, which does not show it. Leaves out those that are obviously made up. */
+/**
+ * Finds secrets in texts: one finding per secret, which does not show it. Leaves out those that are obviously made up. Encoded
+ * secrets count as well: whoever gets the text can decode it.
+ */
 export function checkSecrets(texts: JoinedTexts): Finding[] {
-  const all = findSecrets(texts.text)
+  const { text } = texts
+  const found = realSecrets(text).map(({ kind, start, end }) =>
+    secretFinding(kind, texts.whereIs(start), text.slice(start, end)),
+  )
+  for (const { text: decoded, encoding, start } of texts.decoded) {
+    if (found.length >= maxFindings) break
+    for (const secret of realSecrets(decoded))
+      found.push(
+        secretFinding(`${secret.kind} in ${encoding}`, texts.whereIs(start), decoded.slice(secret.start, secret.end)),
+      )
+  }
+  return [...found, ...checkEscaped(texts, found.length)].slice(0, maxFindings)
+}
+
+/** Secrets in percent-encoding and escapes, and those with invisible characters between their characters. */
+function checkEscaped(texts: JoinedTexts, found: number): Finding[] {
+  const isWritten = (text: string) => /%[0-9a-f]{2}|\\(?:u00|x)[2-7]/i.test(text)
+  if (found >= maxFindings || (texts.isPlain && !isWritten(texts.text))) return []
+  const plain = texts.map(decodeEscapes)
+  if (plain.text === texts.text) return []
+  return realSecrets(plain.text).flatMap(({ kind, start, end }) => {
+    const secret = plain.text.slice(start, end)
+    return texts.text.includes(secret)
+      ? []
+      : [secretFinding(`${kind}, written in escapes`, plain.whereIs(start), secret)]
+  })
+}
+
+function realSecrets(text: string): Secret[] {
+  const all = findSecrets(text)
   // After so many, a real one may follow that was not looked for.
-  const found = all.length < maxSecrets ? all.filter(({ start, end }) => !isMadeUp(texts.text.slice(start, end))) : all
-  return found
-    .slice(0, maxFindings)
-    .map(({ kind, start, end }) => secretFinding(kind, texts.whereIs(start), texts.text.slice(start, end)))
+  return all.length < maxSecrets ? all.filter(({ start, end }) => !isMadeUp(text.slice(start, end))) : all
 }
 
 /** Finds members whose names say that their values are secret. */
@@ -160,7 +190,7 @@ function redactMember(key: string, value: unknown, depth: number): unknown {
 }
 
 function redactText(text: string): string {
-  const secrets = findUpTo(text, maxSecrets, redactedAnchors)
+  const secrets = withEncoded(findUpTo(text, maxSecrets, redactedAnchors), text)
   if (secrets.length === 0) return text
   if (secrets.length >= maxSecrets) return '[redacted text]'
   let result = ''
@@ -170,6 +200,28 @@ function redactText(text: string): string {
     last = end
   }
   return result + text.slice(last)
+}
+
+/** Adds base64 and hexadecimal text that contains a secret. */
+function withEncoded(secrets: Secret[], text: string): Secret[] {
+  if (text.length < minEncodedChars) return secrets
+  const encoded = decodeTexts(text, { minChars: minEncodedChars, maxChars: Number.POSITIVE_INFINITY }).flatMap(
+    ({ text: decoded, start, end }) => {
+      const [secret] = findUpTo(decoded, 1, redactedAnchors)
+      if (!secret) return []
+      const padding = /^={0,2}/.exec(text.slice(end, end + 2))![0].length
+      return [{ kind: secret.kind, start, end: end + padding }]
+    },
+  )
+  if (encoded.length === 0) return secrets
+  let last = 0
+  return [...secrets, ...encoded]
+    .sort((a, b) => a.start - b.start)
+    .filter(({ start, end }) => {
+      if (start < last) return false
+      last = end
+      return true
+    })
 }
 
 /** Creates the finding for a secret, which does not show it. */

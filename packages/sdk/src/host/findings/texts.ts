@@ -1,5 +1,6 @@
 import { isObject } from '../../util/objects.ts'
 import { random } from '../../util/random.ts'
+import { type DecodedText, decodeTexts } from './encoded-text.ts'
 import { excerptAround } from './visible.ts'
 
 /** A list of texts as one, so that a check needs one pass and also finds what is split over several of them. */
@@ -12,6 +13,7 @@ export class JoinedTexts {
   #length = 0
   #joined: string | undefined
   #isPlain: boolean | undefined
+  #decoded: readonly DecodedText[] | undefined
   /** True if some text did not fit. */
   isCut = false
   /** Characters of all texts, also of those that did not fit. */
@@ -43,6 +45,12 @@ export class JoinedTexts {
   get isPlain(): boolean {
     this.#isPlain ??= !/[^\t\n\r -~]/.test(this.text)
     return this.#isPlain
+  }
+
+  /** Texts in base64 and hexadecimal. Without a limit: one could follow as much other encoded text as would be decoded. */
+  get decoded(): readonly DecodedText[] {
+    this.#decoded ??= decodeTexts(this.text, { minChars: minEncodedChars, maxChars: Number.POSITIVE_INFINITY })
+    return this.#decoded
   }
 
   /** The number of the text at a position. */
@@ -95,6 +103,9 @@ export class JoinedTexts {
     return first === last ? from : `${from} to ${describePlace(this.#places[last])}`
   }
 }
+
+/** Shorter texts say too little to be an order or a secret. */
+export const minEncodedChars = 24
 
 type Visit = (text: string, place: Place) => void
 
