@@ -145,10 +145,39 @@ describe('findSecrets', () => {
     ['Google API key', `AIza${body(35)}`],
     ['Hugging Face token', `hf_${body(34)}`],
     ['SendGrid key', `SG.${body(22)}.${body(43)}`],
+    ['Doppler token', `dp.pt.${body(43)}`],
+    ['Doppler token', `dp.st.prod.${body(43)}`],
+    ['Discord token', `${btoa('498271630518273645').slice(0, 24)}.Gx4Qw9.${body(38)}`],
   ])('finds a %s', (kind, secret) => {
     const text = `export KEY="${secret}" # for tests`
     expect(findSecrets(text)).toEqual([{ kind, start: 12, end: 12 + secret.length }])
     expect(redactSecrets({ lines: [text] })).toEqual({ lines: [`export KEY="[redacted ${kind}]" # for tests`] })
+  })
+
+  it.each([
+    ['Telegram token', 'https://api.telegram.org/bot3919134373:', `AA${body(33)}`, '/getMe'],
+    ['Discord webhook', 'https://discord.com/api/webhooks/498271630518273645/', body(68), '?wait=true'],
+    [
+      'password in a netrc file',
+      'machine api.example\n  login ada@a.example\n  password ',
+      'correct-horse-staple',
+      '\n',
+    ],
+    ['password in a netrc file', 'machine a.example login ada password ', '7f3e1b52-9c0d-4a6e-8b21-5d4c3e2f1a09', ''],
+    ['password hash', 'root:', `$6$lodqjT5ZZDvQ$${body(86)}`, ':19500:0:99999:7:::'],
+    ['password hash', 'ada:', `$2y$05$${body(53)}`, '\n'],
+    ['password of a container registry', '{"auths":{"r.example":{"auth":"', btoa('ada:Vq8sPz1mRt4K'), '"}}}'],
+  ])('finds a %s after %j', (kind, before, secret, after) => {
+    const range = { start: before.length, end: before.length + secret.length }
+    expect(findSecrets(before + secret + after)).toEqual([{ kind, ...range }])
+  })
+
+  it('finds the password of a container registry in structured content', () => {
+    const auths = { 'r.example': { auth: btoa('ada:Vq8sPz1mRt4K') } }
+    expect(inspectResult({ content: [], structuredContent: { auths } })).toMatchObject([{ rule: 'secret' }])
+    expect(inspectResult({ content: [], structuredContent: { auth: 'password', more: { auth: 'required' } } })).toEqual(
+      [],
+    )
   })
 
   it.each([
@@ -169,6 +198,9 @@ describe('findSecrets', () => {
     ['the secret example of a provider', 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'],
     ['a certificate', `-----BEGIN CERTIFICATE-----\n${body(200)}\n-----END CERTIFICATE-----`],
     ['the heading of a key', 'Starts with -----BEGIN RSA PRIVATE KEY----- and some lines.'],
+    ['documentation of a netrc file', 'machine host login name password <password>'],
+    ['a hash without a user', 'bcrypt.hash() returns $2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy'],
+    ['a kind of authentication', '{"auth":"required"} {"auth":"Basic"} machine learning'],
     ['a class name', 'risk-averse task-proj-manager sk-loading-spinner'],
   ])('does not take %s for a secret', (_, text) => {
     expect(findSecrets(text)).toEqual([])

@@ -1,4 +1,4 @@
-import { begin, type SecretPattern } from './secret-patterns.ts'
+import { begin, isUserAndPassword, lastGroup, type SecretPattern } from './secret-patterns.ts'
 
 /**
  * Credentials that are recognized by where they are rather than by what they look like: in headers, URLs, forms and command lines.
@@ -50,38 +50,7 @@ export const logSecretPatterns: readonly SecretPattern[] = [
     pattern: new RegExp(`${begin}AC[0-9a-f]{32}:([0-9a-f]{32})(?![\\w-])`, 'y'),
     check: (match) => lastGroup(match, 1),
   },
-  {
-    kind: 'Telegram token',
-    anchors: [...'abcdefghijklmnopqrstuvwxyz0123456789_-'].map((next) => `:aa${next}`),
-    pattern: /(?<=(?<![0-9])[0-9]{8,10}):(AA[\w-]{32,35})(?![\w-])/y,
-    check: (match) => lastGroup(match, 1),
-  },
-  {
-    // The first part is the id of the bot, which consists of digits, in base64.
-    kind: 'Discord token',
-    anchors: [...new Set(Array.from({ length: 1_000 }, (_, id) => btoa(String(id).padStart(3, '0')).toLowerCase()))],
-    pattern: new RegExp(`${begin}[MNO][DTjz][\\w-]{21,26}\\.[\\w-]{6}\\.[\\w-]{27,38}(?![\\w-])`, 'y'),
-  },
-  {
-    kind: 'Discord webhook',
-    anchors: ['discord.com/api/', 'discordapp.com/api/'],
-    pattern: /discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{15,21}\/([\w-]{50,90})/iy,
-    check: (match) => lastGroup(match, 1),
-  },
 ]
-
-/** The range of a group that the match ends with. */
-function lastGroup(match: RegExpExecArray, group: number): readonly [start: number, end: number] {
-  return [match[0].length - match[group]!.length, match[0].length]
-}
-
-function isUserAndPassword(encoded: string): boolean {
-  try {
-    return /^[ -9;-~]{0,200}:[ -~]/.test(atob(encoded.replaceAll('-', '+').replaceAll('_', '/')))
-  } catch {
-    return false
-  }
-}
 
 /** Anchors have at least four characters. */
 function hexPairs(prefix: string): string[] {

@@ -90,6 +90,51 @@ export const secretPatterns: readonly SecretPattern[] = [
   token('Databricks token', ['dapi'], 'dapi[a-f0-9]{32}(?:-\\d)?'),
   token('age key', ['age-secret-key-1'], 'AGE-SECRET-KEY-1[A-Z0-9]{50,70}'),
   {
+    kind: 'Telegram token',
+    anchors: [...'abcdefghijklmnopqrstuvwxyz0123456789_-'].map((next) => `:aa${next}`),
+    pattern: /(?<=(?<![0-9])[0-9]{8,10}):(AA[\w-]{32,35})(?![\w-])/y,
+    check: (match) => (isExample(match[1]!) ? undefined : lastGroup(match, 1)),
+  },
+  {
+    // The first part is the id of the bot, which consists of digits, in base64.
+    kind: 'Discord token',
+    anchors: [...new Set(Array.from({ length: 900 }, (_, id) => btoa(String(100 + id)).toLowerCase()))],
+    pattern: new RegExp(`${begin}[MNO][DTjz][\\w-]{21,26}\\.[\\w-]{6}\\.[\\w-]{27,38}(?![\\w-])`, 'y'),
+    check: ({ 0: text }) => (isExample(text) ? undefined : [0, text.length]),
+  },
+  {
+    kind: 'Discord webhook',
+    anchors: ['discord.com/api/', 'discordapp.com/api/'],
+    pattern: /discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{15,21}\/([\w-]{50,90})/iy,
+    check: (match) => lastGroup(match, 1),
+  },
+  token(
+    'Doppler token',
+    ['dp.pt.', 'dp.st.', 'dp.ct.', 'dp.sa.', 'dp.scim.', 'dp.audit.'],
+    'dp\\.(?:pt|ct|sa|scim|audit|st(?:\\.[\\w-]{1,40})?)\\.[A-Za-z0-9]{40,44}',
+  ),
+  {
+    // Programs read this file for the password of a host, whatever the password looks like.
+    kind: 'password in a netrc file',
+    anchors: ['machine ', 'machine\t', 'machine\n'],
+    pattern:
+      /(?<![\w-])machine\s{1,8}[\w.:-]{1,253}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}([^\s"'`<>]{4,400})/y,
+    check: (match) => (isPlaceholder(match[1]!) ? undefined : lastGroup(match, 1)),
+  },
+  {
+    // In `/etc/shadow` and htpasswd files. Who has it can try passwords as fast as their machines can.
+    kind: 'password hash',
+    anchors: [':$1$', ':$5$', ':$6$', ':$y$', ':$2a$', ':$2b$', ':$2y$', ':$apr1$'],
+    pattern: /(?<=[\w.-]):(\$(?:[156y]|2[aby]|apr1)\$[\w./$=,]{24,200})/y,
+    check: (match) => (isExample(match[1]!) ? undefined : lastGroup(match, 1)),
+  },
+  {
+    kind: 'password of a container registry',
+    anchors: ['"auth"'],
+    pattern: /"auth"\s{0,8}:\s{0,8}"([A-Za-z0-9+/]{8,2000}={0,2})(?=")/y,
+    check: (match) => (isUserAndPassword(match[1]!) ? lastGroup(match, 1) : undefined),
+  },
+  {
     kind: 'JSON web token',
     anchors: alphanumeric.map((next) => `eyj${next}`),
     pattern: new RegExp(`${begin}eyJ[\\w-]{10,2000}\\.[\\w-]{10,8000}\\.[\\w-]{10,2000}`, 'y'),
@@ -143,19 +188,35 @@ export const secretPatterns: readonly SecretPattern[] = [
   },
 ]
 
-/** What the name of a member says about its value: it is a secret, or it is one if it looks random. */
-export type SecretName = 'secret' | 'key' | undefined
+/** What the name of a member says about its value: it is a secret, or it is one if it looks random, or in Basic authentication. */
+export type SecretName = 'secret' | 'key' | 'basic' | undefined
 
 /** Reads the name of a member such as `password` or `apiKey`. */
 export function readSecretName(name: string): SecretName {
   if (/^(?:password|passwd|passphrase|pwd|secret|client_?secret|private_?key)$/i.test(name)) return 'secret'
+  if (name === 'auth') return 'basic'
   const isKey = /(?:secret|api_?key|access_?key|(?:^|auth|access|refresh|bearer|id)_?token|credential)s?$/i.test(name)
   return isKey ? 'key' : undefined
 }
 
 /** Whether a value is a secret, given the name of its member. */
 export function isSecretValue(name: SecretName, value: string): boolean {
+  if (name === 'basic') return value.length >= 8 && isUserAndPassword(value)
   return name === 'secret' ? !isPlaceholder(value) : name === 'key' && isRandom(value, 16)
+}
+
+/** The range of a group that the match ends with. */
+export function lastGroup(match: RegExpExecArray, group: number): readonly [start: number, end: number] {
+  return [match[0].length - match[group]!.length, match[0].length]
+}
+
+/** Whether a text is a user name and a password in base64. */
+export function isUserAndPassword(encoded: string): boolean {
+  try {
+    return /^[ -9;-~]{0,200}:[ -~]/.test(atob(encoded.replaceAll('-', '+').replaceAll('_', '/')))
+  } catch {
+    return false
+  }
 }
 
 function randomValue(match: RegExpExecArray, minChars: number): [number, number] | undefined {
