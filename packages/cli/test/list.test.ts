@@ -208,7 +208,11 @@ describe('tenon', () => {
       register(command)
       const registered = command.commands.find((each) => each.name() === name)
       let text = ''
-      registered?.configureHelp({ helpWidth: 80 }).configureOutput({ writeOut: (part) => void (text += part) })
+      registered?.configureHelp({ helpWidth: 80 }).configureOutput({
+        writeOut: (part) => {
+          text += part
+        },
+      })
       registered?.outputHelp()
       expect(text, name).toMatch(new RegExp(`^Example: tenon ${name}\\b`))
       expect(text, name).not.toContain('words')

@@ -796,8 +796,7 @@ ${factory}
   })
 
   it('keeps onerror where the class of the server is one of the program', () => {
-    const { text, findings } =
-      migrateOne(`import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+    const { text, findings } = migrateOne(`import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 class Shop extends McpServer {
   constructor(url, options) { super({ name: 'shop', version: '1' }) }
 }

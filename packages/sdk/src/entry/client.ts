@@ -89,6 +89,7 @@ export type {
   Described,
   HandshakeOnly,
   KeepsOutput,
+  ListensQuietly,
   Restartable,
   VersionAware,
 } from '../protocol/transport.ts'

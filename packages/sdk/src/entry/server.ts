@@ -46,6 +46,7 @@ export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampl
 export { toForm } from '../protocol/to-form.ts'
 export type {
   CarriesManyPeers,
+  DiesSilently,
   Disconnectable,
   HasIdentity,
   HasSession,

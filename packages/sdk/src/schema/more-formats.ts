@@ -1,21 +1,22 @@
 import { formats, isLocalPart, isMailDomain, isRelativeReference, isUri } from './formats.ts'
 import { isHostname, isIdnHostname } from './idna.ts'
 
-/** All formats of JSON Schema. Kept apart from those of forms, because a server without `formats: true` does not need them. */
-export const allFormats: ReadonlyMap<string, (text: string) => boolean> = new Map([
-  ...formats,
-  ['hostname', isHostname],
-  ['idn-hostname', isIdnHostname],
-  ['idn-email', isIdnEmail],
-  ['uri-reference', isReference],
-  ['iri', (text) => isUri(withoutUnicode(text))],
-  ['iri-reference', (text) => isReference(withoutUnicode(text))],
-  ['uri-template', (text) => uriTemplate.test(text)],
-  ['duration', (text) => duration.test(text)],
-  ['json-pointer', (text) => jsonPointer.test(text)],
-  ['relative-json-pointer', (text) => relativeJsonPointer.test(text)],
-  ['regex', isRegex],
-])
+/** All formats of JSON Schema. Kept apart from those of forms, because a server without `formats: true` does not need them: a bundler leaves the call out. */
+export const allFormats: ReadonlyMap<string, (text: string) => boolean> = /* @__PURE__ */ (() =>
+  new Map([
+    ...formats,
+    ['hostname', isHostname],
+    ['idn-hostname', isIdnHostname],
+    ['idn-email', isIdnEmail],
+    ['uri-reference', isReference],
+    ['iri', (text) => isUri(withoutUnicode(text))],
+    ['iri-reference', (text) => isReference(withoutUnicode(text))],
+    ['uri-template', (text) => uriTemplate.test(text)],
+    ['duration', (text) => duration.test(text)],
+    ['json-pointer', (text) => jsonPointer.test(text)],
+    ['relative-json-pointer', (text) => relativeJsonPointer.test(text)],
+    ['regex', isRegex],
+  ]))()
 
 /** RFC 3339 appendix A. Units follow each other without gaps: `P1Y2D` is not valid. */
 const duration =
