@@ -242,6 +242,11 @@ export class ProtocolError extends McpError {
   }
 }
 
+/** Creates the error for params that are not valid, which says in `data.details` what is wrong with them. */
+export function invalidParams(details: string): ProtocolError {
+  return new ProtocolError(ErrorCode.InvalidParams, details, { details })
+}
+
 /** A URL that the user must open before a request can be served. */
 export interface RequiredUrl {
   message: string

@@ -44,7 +44,7 @@ import { InputHandlers } from './input/input-handlers.ts'
 import { type ClientRequestHandler, ServerRequestHandler } from './input/server-requests.ts'
 import type { ListCall } from './list-call.ts'
 import type { ClientConnectOptions, ClientOptions, ClientRequestOptions } from './options.ts'
-import { idempotentMethods, Requester } from './requester.ts'
+import { type BatchRequest, idempotentMethods, Requester } from './requester.ts'
 import { CachedRequests } from './response-cache.ts'
 import { NotificationReceiver } from './server-notifications.ts'
 import { ClientTasks } from './tasks/client-tasks.ts'
@@ -307,6 +307,24 @@ export class Client {
     const { live } = this.#connection
     const method = 'notifications/roots/list_changed'
     if (live && !live.era.facts.revision.lacks(method)) live.link.notify(method)
+  }
+
+  /**
+   * Sends several requests together, and returns their results in the same order. On 2025-03-26, the only revision with batches,
+   * they are one message; on others they are sent one by one at the same time. A request that fails does not affect the others.
+   *
+   * @example
+   * const [tools, prompts] = await client.batch([{ method: 'tools/list' }, { method: 'prompts/list' }])
+   * if (tools?.status === 'fulfilled') console.log(tools.value.tools)
+   */
+  async batch(
+    requests: readonly BatchRequest[],
+    options?: Pick<RequestOptions, 'signal' | 'timeoutMs' | 'maxTotalTimeoutMs'>,
+  ): Promise<PromiseSettledResult<ResultObject>[]> {
+    // 2025-03-26 lifecycle: the handshake is never part of a batch.
+    if (requests.some(({ method }) => method === 'initialize'))
+      throw new TypeError('A batch cannot contain "initialize". connect() sends it.')
+    return this.#requester.batch(requests, options)
   }
 
   /** Checks that the server responds. On revisions without `ping` the client sends `server/discover`. */

@@ -23,6 +23,12 @@ export type ClientMethod = keyof ClientRequests
 export type ParamsOf<M extends ClientMethod> = ClientRequests[M]['params']
 export type ResultOf<M extends ClientMethod> = ClientRequests[M]['result']
 
+/** A request of a batch. */
+export interface BatchRequest {
+  method: string
+  params?: Params | undefined
+}
+
 export interface RequesterOptions {
   readonly connection: Connection
   /** Defaults for every request. */
@@ -76,6 +82,26 @@ export class Requester {
     }
     if (onFailure) answer.catch(onFailure)
     return answer
+  }
+
+  /** Sends several requests as one batch if the revision has batches, otherwise one by one. */
+  async batch(
+    requests: readonly BatchRequest[],
+    options: CallOptions | undefined,
+  ): Promise<PromiseSettledResult<ResultObject>[]> {
+    const { connection, defaults, addMeta } = this.#options
+    const { era, link } = await connection.ready()
+    for (const { method, params } of requests) {
+      const problem = this.#problemWith(method, params)
+      if (problem) throw problem
+    }
+    if (!link.batching || requests.length < 2)
+      return Promise.allSettled(requests.map(({ method, params }) => this.requestAny(method, params, options)))
+    const sent = requests.map(({ method, params }) => {
+      const complete = addMeta(params, options)
+      return { method, params: complete && era.facts.revision.toParams(method, complete) }
+    })
+    return Promise.allSettled(link.requestBatch(sent, { ...defaults, ...options }))
   }
 
   #problemWith(method: string, params: Params | undefined): McpError | undefined {

@@ -29,6 +29,7 @@ export type {
 export type { ClientRequestHandler, IncomingRequest } from '../client/input/server-requests.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ClientConnectOptions, ClientOptions, ClientRequestOptions } from '../client/options.ts'
+export type { BatchRequest } from '../client/requester.ts'
 export type { ClientSideTasksOptions } from '../client/tasks/client-side-tasks.ts'
 export type { TaskStatusChange } from '../client/tasks/client-tasks.ts'
 export type { TaskHandle } from '../client/tasks/handle.ts'

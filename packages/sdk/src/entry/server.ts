@@ -22,6 +22,7 @@ export type {
 export type { SendOptions } from '../jsonrpc/pending.ts'
 export type { Cancellation, ControlMethods, LinkLimits, Receiver } from '../jsonrpc/receiver.ts'
 export type {
+  BatchSender,
   CancelsByClosing,
   LinkTransport,
   ReplyStream,

@@ -162,6 +162,32 @@ export class Link {
     else sendMessage(transport, JSON.parse(text), undefined, (error) => this.#pending?.fail(id, error))
   }
 
+  /** Sends several requests as one batch, for peers whose revision has batches. Each has a result of its own. */
+  requestBatch(
+    requests: readonly { method: string; params?: Params | undefined }[],
+    options?: SendOptions,
+  ): Promise<ResultObject>[] {
+    const messages: RpcRequest[] = []
+    const answers = requests.map(({ method, params }) => {
+      if (this.#closed) return Promise.reject(closedError(this.#closeDetail, method))
+      return this.#pendingRequests().add(method, options, (id) => {
+        options?.onSent?.(id)
+        messages.push(JSON.parse(toRequestText(id, method, params, options)))
+      })
+    })
+    const fail = (error: unknown) => {
+      for (const { id } of messages) this.#pending?.fail(id, error)
+    }
+    try {
+      const { transport } = this
+      if (!transport.sendBatch) sendMessage(transport, messages, undefined, fail)
+      else void transport.sendBatch(messages).catch(fail)
+    } catch (error) {
+      fail(error)
+    }
+    return answers
+  }
+
   /** @param stream The stream of the request that the notification belongs to, if any. */
   notify(method: string, params?: Params, stream?: ReplyStream): void {
     if (!this.#closed) this.#send({ jsonrpc: '2.0', method, ...(params && { params }) }, stream)

@@ -40,6 +40,11 @@ export interface RequestSender {
   sendRequest(text: string, request: OutgoingRequest): Promise<void> | void
 }
 
+/** Trait: sends several requests as one batch, where a batch is not sent like any other message. */
+export interface BatchSender {
+  sendBatch(requests: RpcMessage[]): Promise<void>
+}
+
 /** Trait: cancels a request by closing its stream. Returns false if the peer has to be notified instead. */
 export interface CancelsByClosing {
   cancelRequest(id: number): boolean
@@ -63,6 +68,7 @@ export interface LinkTransport
     TransportEvents,
     Partial<TextSender>,
     Partial<RequestSender>,
+    Partial<BatchSender>,
     Partial<CancelsByClosing> {}
 
 /** A request that a `RequestSender` sends. */

@@ -1,4 +1,4 @@
-import { ErrorCode, ProtocolError } from '../errors.ts'
+import { invalidParams } from '../errors.ts'
 import { isObject } from '../util/objects.ts'
 import { loggingLevels } from './logging.ts'
 import { notificationMetaProblem, requestMetaProblem } from './meta.ts'
@@ -147,7 +147,7 @@ export function paramsProblem(method: string, params: Readonly<Record<string, un
 /** Throws the error response if the params of a method are invalid. */
 export function checkParams(method: string, params: Params = {}): void {
   const problem = paramsProblem(method, params)
-  if (problem !== undefined) throw new ProtocolError(ErrorCode.InvalidParams, problem)
+  if (problem !== undefined) throw invalidParams(problem)
 }
 
 /** The params check of every method and notification of the protocol, in both directions. */

@@ -93,6 +93,8 @@ export class Dispatch {
   fallback: MethodEntry | undefined
   /** Converts what handlers throw. */
   mapError: ((error: unknown) => unknown) | undefined
+  /** Whether errors about params say in `data.details` what is wrong. */
+  addsDetails = true
   /** Cleans the messages of errors. */
   sanitize: Sanitize | undefined
   /** Whether a request that describes its sender belongs to the handshake era all the same. */
@@ -265,7 +267,7 @@ export class Dispatch {
     const error = this.mapError ? this.mapError(thrown) : thrown
     if (error instanceof Unsendable) return exchange.fail(this.unsendable(exchange.request, error.result, error.cause))
     if (error instanceof ProtocolError) {
-      return exchange.fail(this.#sanitized(this.#eraOf(exchange).toError(error, exchange)))
+      return exchange.fail(this.#toClient(this.#eraOf(exchange).toError(error, exchange)))
     }
     exchange.fail(this.errorOf(error))
   }
@@ -280,14 +282,17 @@ export class Dispatch {
     return { code: ErrorCode.InternalError, message }
   }
 
-  /** Only the message: data is for programs, and may contain the URL of an elicitation. */
-  #sanitized(body: RpcErrorBody): RpcErrorBody {
-    return this.sanitize ? { ...body, message: this.sanitize(body.message) } : body
+  /** Only the message is sanitized: data is for programs, and may contain the URL of an elicitation. */
+  #toClient(body: RpcErrorBody): RpcErrorBody {
+    const message = this.sanitize ? this.sanitize(body.message) : body.message
+    const { code, data } = body
+    if (!isObject(data) || data.details !== body.message) return { ...body, message }
+    return { code, message, ...(this.addsDetails && { data: { details: message } }) }
   }
 
   /** Returns the JSON-RPC error for an error that a handler threw. */
   errorOf(error: unknown): RpcErrorBody {
-    if (error instanceof ProtocolError) return this.#sanitized(error.toBody())
+    if (error instanceof ProtocolError) return this.#toClient(error.toBody())
     // The client may know which of its capabilities is missing.
     if (error instanceof CapabilityError) {
       return { code: ErrorCode.InternalError, message: error.message }

@@ -121,6 +121,7 @@ export class Server {
     this.#dispatch = new Dispatch(eras, (error) => this.reportError(error))
     this.#dispatch.filterLog = filterLog
     this.#dispatch.sanitize = this.sanitize
+    this.#dispatch.addsDetails = options.results !== 'as-is'
     this.#dispatch.mapError = options.mapError
     this.#dispatch.handshakeOnly = options.handshakeOnly
     this.#receiver = {

@@ -1,4 +1,4 @@
-import { ErrorCode, ProtocolError } from '../../errors.ts'
+import { invalidParams, type ProtocolError } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import type { CompleteParams, CompleteResult } from '../../protocol/completion.ts'
 import type { StandardSchema } from '../../schema/standard.ts'
@@ -155,7 +155,7 @@ export function toPage(suggestions: Suggestions): SuggestionPage {
 
 /** Returns the error for an argument that does not exist. */
 export function unknownArgument(name: string): ProtocolError {
-  return new ProtocolError(ErrorCode.InvalidParams, `Unknown argument of ${name}`)
+  return invalidParams(`Unknown argument of ${name}`)
 }
 
 /**

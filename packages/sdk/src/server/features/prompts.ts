@@ -1,5 +1,5 @@
 import { checkAccess } from '../../era/access.ts'
-import { ErrorCode, ProtocolError } from '../../errors.ts'
+import { invalidParams, type ProtocolError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { blockProblem, type ContentBlock, describeType } from '../../protocol/content.ts'
 import type { Icon } from '../../protocol/icons.ts'
@@ -193,7 +193,7 @@ export class Prompts {
     const checked = entry.args ? await entry.args.validate(args) : { value: {} }
     if (checked.issues) {
       const text = `Invalid arguments for prompt ${entry.name}: ${describeIssues(checked.issues)}`
-      throw new ProtocolError(ErrorCode.InvalidParams, text)
+      throw invalidParams(text)
     }
     const returned = await entry.handler(checked.value as never, ctx)
     if (isInputRequired(returned)) return returned
@@ -269,5 +269,5 @@ function hasPrompt(server: McpServer, name: string): boolean {
 }
 
 function unknownPrompt(name: string): ProtocolError {
-  return new ProtocolError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 200)}`)
+  return invalidParams(`Unknown prompt: ${name.slice(0, 200)}`)
 }

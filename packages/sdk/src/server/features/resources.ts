@@ -1,5 +1,5 @@
 import { checkAccess } from '../../era/access.ts'
-import { ErrorCode, ProtocolError } from '../../errors.ts'
+import { invalidParams, ProtocolError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { contentsProblem, describeType } from '../../protocol/content.ts'
 import { isInputRequired } from '../../protocol/input-check.ts'
@@ -192,7 +192,7 @@ export class Resources {
     checkAccess(ctx.call, (entry ?? resource)?.config.requiredScopes)
     // A plain resource has no variables, which is not an error.
     if (resource) return undefined
-    if (!entry?.enabled) throw new ProtocolError(ErrorCode.InvalidParams, 'Unknown resource template')
+    if (!entry?.enabled) throw invalidParams('Unknown resource template')
     if (!entry.template.uriTemplate.variableNames.includes(variable)) throw unknownArgument(entry.name)
     const named = entry.template.options.complete
     if (!named || !Object.hasOwn(named, variable)) return undefined
@@ -272,7 +272,7 @@ interface AnyTemplateChanges extends ResourceConfig {
 }
 
 function parseUri(uri: string): URL {
-  if (!isUri(uri)) throw new ProtocolError(ErrorCode.InvalidParams, 'params.uri is not a valid URI')
+  if (!isUri(uri)) throw invalidParams('params.uri is not a valid URI')
   return new URL(uri)
 }
 

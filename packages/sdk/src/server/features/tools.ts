@@ -1,5 +1,5 @@
 import { checkAccess } from '../../era/access.ts'
-import { CapabilityError, ErrorCode, ProtocolError, Suspended } from '../../errors.ts'
+import { CapabilityError, invalidParams, ProtocolError, Suspended } from '../../errors.ts'
 import { jsonProblem } from '../../jsonrpc/json-problem.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import { type ContentBlock, contentListProblem, describeType } from '../../protocol/content.ts'
@@ -102,7 +102,7 @@ export class Tools {
     if (entry?.enabled) return this.#check(entry, params.arguments ?? noArguments, ctx)
     const mount = entry ? undefined : findMount(this.#server.mounts, name, hasTool)
     if (mount) return mount.server.server.delegate('tools/call', { ...params, name: mount.name }, ctx)
-    throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 200)}`)
+    throw invalidParams(`Unknown tool: ${name.slice(0, 200)}`)
   }
 
   /** Returns how a tool supports tasks; undefined if it does not exist. */
@@ -148,7 +148,7 @@ export class Tools {
   /** Since 2025-11-25 a result, so that the model can read it and retry; before, a JSON-RPC error. */
   #invalidArguments(entry: ToolEntry, issues: StandardResult<unknown>['issues'], ctx: Context): CallToolResult {
     const text = `Invalid arguments for tool ${entry.definition.name}: ${describeIssues(issues ?? [])}`
-    if (ctx.caller.rules.argumentErrors === 'protocol') throw new ProtocolError(ErrorCode.InvalidParams, text)
+    if (ctx.caller.rules.argumentErrors === 'protocol') throw invalidParams(text)
     return failure(text)
   }
 

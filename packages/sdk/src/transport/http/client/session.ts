@@ -135,7 +135,8 @@ export class ClientSession {
       const content = { request, batch, text: JSON.stringify(messages), headers, isStateless: false }
       const post = new RequestPost(this, content, resolve, reject)
       this.#posts.set(request.id, post)
-      post.start()
+      if (this.#initialized) void this.#initialized.then(() => post.start())
+      else post.start()
     })
   }
 

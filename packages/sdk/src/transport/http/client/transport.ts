@@ -2,6 +2,7 @@ import type { RedirectResult } from '../../../auth/client/provider.ts'
 import { ClosedError } from '../../../errors.ts'
 import type { RequestId, RpcMessage, RpcRequest } from '../../../jsonrpc/message.ts'
 import {
+  type BatchSender,
   type CancelsByClosing,
   isWatched,
   type OutgoingRequest,
@@ -57,6 +58,7 @@ export class StreamableHTTPClientTransport
   implements
     Transport,
     RequestSender,
+    BatchSender,
     CancelsByClosing,
     Restartable,
     CarriesHeaders,
@@ -165,6 +167,10 @@ export class StreamableHTTPClientTransport
     const known = this.#outgoing.get(id)
     this.#outgoing.delete(id)
     return session.request(JSON.stringify(message), { options, ...known, id, method, params })
+  }
+
+  sendBatch(requests: RpcMessage[]): Promise<void> {
+    return this.send(requests, { batch: true })
   }
 
   /** Only 2025-03-26 has batches. Sent one by one, each request has a stream for its response on every revision. */
