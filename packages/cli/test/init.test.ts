@@ -114,7 +114,7 @@ describe('new projects', () => {
   })
 
   it('contain no template names', () => {
-    const files = projectFiles({ name: 'a', transport: 'http', tenon: '^1', cli: '^1' })
+    const files = projectFiles({ name: 'a', transport: 'http', tenon: '^1', cli: '^1', author: 'Ada' })
     expect([...files.keys()].filter((name) => /stdio|http/.test(name))).toEqual([])
   })
 })

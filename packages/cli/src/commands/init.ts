@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { usageError } from '../exit-codes.ts'
 import { askFolder, askTransport } from '../init/ask.ts'
 import { checkEmpty, isEmptyFolder, writeProject } from '../init/create-project.ts'
+import { findAuthor } from '../init/find-author.ts'
 import { installPackages } from '../init/install-packages.ts'
 import { type ProjectTransport, projectFiles, toPackageName } from '../init/project-files.ts'
 import { addColorOption, addJsonOption, type OutputFlags } from '../options.ts'
@@ -52,7 +53,13 @@ async function init(folder: string | undefined, flags: InitFlags, range: string)
   const { path, transport } = await choose(folder, flags)
   const name = flags.name ?? toPackageName(basename(path))
   if (name !== toPackageName(name)) throw usageError(`Not a valid name: ${name}`, `For example: ${toPackageName(name)}`)
-  const files = projectFiles({ name, transport, tenon: flags.tenon ?? range, cli: flags.cli ?? range })
+  const files = projectFiles({
+    name,
+    transport,
+    tenon: flags.tenon ?? range,
+    cli: flags.cli ?? range,
+    author: findAuthor(),
+  })
   await writeProject(path, files)
   const manager = packageManager()
   if (flags.install) {

@@ -15,6 +15,8 @@ export interface ProjectOptions {
   readonly tenon: string
   /** The version of `@tenon/cli`. */
   readonly cli: string
+  /** The author, whom `tenon pack` needs. */
+  readonly author: string
 }
 
 /** Returns the files of a new project: the path in the project, and the content. */
@@ -56,12 +58,13 @@ function targetOf(path: string, transport: ProjectTransport): string | undefined
   return path.replace(/\.(?:stdio|http)(?=\.|$)/, '').replace(/^(?=(?:git|docker)ignore$)/, '.')
 }
 
-function manifestOf({ name, transport, tenon, cli }: ProjectOptions): string {
+function manifestOf({ name, transport, tenon, cli, author }: ProjectOptions): string {
   const { zod, ...tools } = versions
   const manifest = {
     name,
     version: '0.1.0',
     description: 'An MCP server',
+    author,
     private: true,
     type: 'module',
     engines: { node: '>=20.19' },
