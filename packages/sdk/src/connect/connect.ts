@@ -9,6 +9,7 @@ import type { HttpClientOptions } from '../transport/http/client/config.ts'
 import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'
 import { isObject } from '../util/objects.ts'
+import { checkOptions } from '../util/unknown-options.ts'
 import { version } from '../util/version.ts'
 import { connectUrl, openClient } from './url.ts'
 
@@ -54,6 +55,7 @@ export async function connect(target: Connectable, options?: ConnectServerOption
 export async function connect(target: Target, options?: ConnectOptions): Promise<Client>
 export async function connect(target: Target, options: ConnectOptions | ConnectServerOptions = {}): Promise<Client> {
   const { info = { name: 'tenon', version }, auth } = options
+  checkOptions<ConnectOptions>('connect', options, knownOptions)
   if (typeof target === 'string' || target instanceof URL) return connectUrl(target, info, options as ConnectOptions)
   const client = new Client(info, options)
   await openClient(client, await toTransport(target, auth), options.signal)
@@ -91,3 +93,38 @@ function badTarget(): McpError {
     'Invalid target: connect() takes a URL, a command to start ({ command, args }), a server object, or a transport',
   )
 }
+
+const knownOptions = {
+  handlers: 1,
+  capabilities: 1,
+  revision: 1,
+  revisions: 1,
+  negotiation: 1,
+  request: 1,
+  probeTimeoutMs: 1,
+  connectTimeoutMs: 1,
+  cache: 1,
+  trusted: 1,
+  ping: 1,
+  restarts: 1,
+  recover: 1,
+  raw: 1,
+  compileJsonSchema: 1,
+  maxRounds: 1,
+  logLevel: 1,
+  tasks: 1,
+  taskIds: 1,
+  trace: 1,
+  info: 1,
+  signal: 1,
+  auth: 1,
+  headers: 1,
+  fetch: 1,
+  requestInit: 1,
+  reconnect: 1,
+  reconnectionOptions: 1,
+  reconnectionScheduler: 1,
+  standardHeaders: 1,
+  maxMessageBytes: 1,
+  maxRedirects: 1,
+} as const

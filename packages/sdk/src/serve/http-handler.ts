@@ -7,6 +7,7 @@ import { NodeCall } from '../transport/http/server/node.ts'
 import type { NodeRequest } from '../transport/http/server/node-request.ts'
 import type { HttpOptions } from '../transport/http/server/options.ts'
 import { type FetchExtras, type FrameworkContext, WebCall } from '../transport/http/server/web.ts'
+import { checkOptions } from '../util/unknown-options.ts'
 
 /** Serves an MCP server over HTTP in any framework and runtime. */
 export interface McpHandler {
@@ -33,6 +34,7 @@ export interface McpHandler {
  * ```
  */
 export function createMcpHandler(server: McpServer | Server, options: HttpOptions = {}): McpHandler {
+  checkOptions<HttpOptions>('createMcpHandler', options, knownHttpOptions)
   const handler = new HttpRequestHandler(endpointOf(server), options)
   return {
     fetch: (request: Request, extras?: FetchExtras | FrameworkContext) => {
@@ -54,5 +56,50 @@ export function createMcpHandler(server: McpServer | Server, options: HttpOption
 
 /** Returns the endpoint that transports deliver messages to. */
 export function endpointOf(server: McpServer | Server): Endpoint {
-  return ('server' in server ? server.server : server).endpoint
+  const { endpoint } = (server as McpServer | undefined)?.server ?? (server as Server | undefined) ?? {}
+  if (endpoint) return endpoint
+  throw new TypeError(
+    'The first argument must be an McpServer: serveHttp(server, options), createMcpHandler(server, options)',
+  )
 }
+
+/** @internal The options of every HTTP server. */
+export const knownHttpOptions = {
+  sessionIdleMs: 1,
+  sessionMaxMs: 1,
+  maxSessions: 1,
+  maxSessionsPerPrincipal: 1,
+  maxSessionsPerAddress: 1,
+  maxIncomingBytes: 1,
+  writeTimeoutMs: 1,
+  maxUnsentBytes: 1,
+  maxStreams: 1,
+  maxStreamsPerPrincipal: 1,
+  maxStreamsPerAddress: 1,
+  keepAliveMs: 1,
+
+  sessions: 1,
+  maxBodyBytes: 1,
+  bodyTimeoutMs: 1,
+  maxQueuedBytes: 1,
+  maxStreamsPerSession: 1,
+  rateLimit: 1,
+  standardHeaders: 1,
+  streamAfterMs: 1,
+  alwaysStream: 1,
+  enableJsonResponse: 1,
+  eventStore: 1,
+  sessionStore: 1,
+  bus: 1,
+  principal: 1,
+  clientAddress: 1,
+  sessionIdGenerator: 1,
+  onSession: 1,
+  auth: 1,
+  sse: 1,
+  allowedHosts: 1,
+  allowedOrigins: 1,
+  allowAnyHost: 1,
+  allowAnyOrigin: 1,
+  cors: 1,
+} as const

@@ -10,8 +10,9 @@ import type { HttpOptions } from '../transport/http/server/options.ts'
 import { hintAtCrashes } from '../util/crash-hint.ts'
 import { endOnSignal } from '../util/process-end.ts'
 import { scheduler } from '../util/scheduler.ts'
+import { checkOptions } from '../util/unknown-options.ts'
 import { HttpConnections } from './http-connections.ts'
-import { endpointOf } from './http-handler.ts'
+import { endpointOf, knownHttpOptions } from './http-handler.ts'
 import { checkInspector, type HttpInspector, loadInspector } from './http-inspector.ts'
 
 /** Options of `serveHttp()`. */
@@ -81,8 +82,22 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...rest } = options
   const { shutdownDelayMs, healthPath, inspector: wanted = false, ...httpOptions } = rest
   const { bodyTimeoutMs = 30_000 } = options
+  // Not a constant of the module, which bundlers would keep in a server without HTTP.
+  checkOptions<ServeHttpOptions>('serveHttp', options, {
+    ...knownHttpOptions,
+    port: 1,
+    host: 1,
+    path: 1,
+    shutdownDelayMs: 1,
+    graceMs: 1,
+    healthPath: 1,
+    exit: 1,
+    inspector: 1,
+  })
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new TypeError('port must be an integer from 0 to 65535')
+    throw new TypeError(
+      `port must be an integer from 0 to 65535, not ${JSON.stringify(port)}. Environment variables are text: Number(process.env.PORT).`,
+    )
   checkPath('path', path)
   if (healthPath !== undefined) checkPath('healthPath', healthPath)
   checkResource(options, host)

@@ -5,7 +5,6 @@ import type { LinkLimits } from '../jsonrpc/receiver.ts'
 import { networkOf } from '../util/account.ts'
 import { clock } from '../util/clock.ts'
 import { TokenBucket, TokenBuckets } from '../util/token-bucket.ts'
-import { warnOnce } from '../util/warn.ts'
 
 /** A rate limit for one caller. */
 export interface CallRate {
@@ -30,17 +29,23 @@ const maxCallers = 10_000
 /** Many callers may share an address, for example behind a proxy. */
 const callersPerAddress = 10
 
-/** Returns the rate limits of a server by method. */
-export function createCallLimits({
-  toolCalls = { perSecond: 1_000 },
-  completions = { perSecond: 100 },
-  taskRequests = { perSecond: 2_000 },
-}: ServerLimits = {}): ReadonlyMap<string, CallLimit> {
+/**
+ * Returns the rate limits of a server by method.
+ * @param onExceeded Called once for each limit, with the option to raise. A load test would measure refusals otherwise.
+ */
+export function createCallLimits(
+  {
+    toolCalls = { perSecond: 1_000 },
+    completions = { perSecond: 100 },
+    taskRequests = { perSecond: 2_000 },
+  }: ServerLimits = {},
+  onExceeded: (error: Error) => void = () => {},
+): ReadonlyMap<string, CallLimit> {
   const limits = new Map<string, CallLimit>()
-  if (toolCalls) limits.set('tools/call', new CallLimit('toolCalls', toolCalls))
-  if (completions) limits.set('completion/complete', new CallLimit('completions', completions))
+  if (toolCalls) limits.set('tools/call', new CallLimit('toolCalls', toolCalls, onExceeded))
+  if (completions) limits.set('completion/complete', new CallLimit('completions', completions, onExceeded))
   if (taskRequests) {
-    const limit = new CallLimit('taskRequests', taskRequests)
+    const limit = new CallLimit('taskRequests', taskRequests, onExceeded)
     for (const method of taskMethods) limits.set(method, limit)
   }
   return limits
@@ -56,8 +61,10 @@ export class CallLimit {
   readonly #principals: TokenBuckets
   readonly #addresses: TokenBuckets
   readonly #connections = new WeakMap<object, TokenBucket>()
+  /** Undefined after the first refusal. */
+  #onExceeded: ((error: Error) => void) | undefined
 
-  constructor(option: string, { perSecond, burst = perSecond * 10 }: CallRate) {
+  constructor(option: string, { perSecond, burst = perSecond * 10 }: CallRate, onExceeded: (error: Error) => void) {
     const areNumbers = typeof perSecond === 'number' && typeof burst === 'number'
     if (!areNumbers || !(perSecond > 0) || !(burst >= 1)) {
       throw new TypeError(
@@ -65,6 +72,7 @@ export class CallLimit {
       )
     }
     this.#option = option
+    this.#onExceeded = onExceeded
     this.#burst = burst
     this.#perSecond = perSecond
     this.#principals = new TokenBuckets(burst, perSecond, maxCallers)
@@ -76,9 +84,12 @@ export class CallLimit {
     const now = clock.now()
     const bucket = this.#bucketOf(call, now)
     if (bucket.take(now)) return 0
-    warnOnce(
-      `limit ${this.#option}`,
-      `A caller exceeded ${this.#perSecond} calls per second and was rejected. Raise limits.${this.#option} of the server if this is legitimate.`,
+    const report = this.#onExceeded
+    this.#onExceeded = undefined
+    report?.(
+      new Error(
+        `A caller exceeded ${this.#perSecond} calls per second and was rejected. Raise limits.${this.#option} of the server if this is legitimate. Reported once.`,
+      ),
     )
     return Math.max(1, bucket.wait(now))
   }

@@ -6,6 +6,7 @@ import type { LoggingMessageParams } from '../protocol/logging.ts'
 import { tasksExtension } from '../protocol/tasks.ts'
 import type { JsonSchemaCompiler } from '../schema/json-schema.ts'
 import type { SchemaLike } from '../schema/standard.ts'
+import { checkOptions } from '../util/unknown-options.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'
 import { Completions } from './features/completion.ts'
@@ -49,6 +50,38 @@ export interface McpServerOptions extends ServerOptions {
   logging?: boolean | undefined
 }
 
+const knownOptions = {
+  instructions: 1,
+  capabilities: 1,
+  revisions: 1,
+  results: 1,
+  onError: 1,
+  filterLog: 1,
+  sanitize: 1,
+  listChangedDelayMs: 1,
+  cache: 1,
+  limits: 1,
+  stateKey: 1,
+  stateKeys: 1,
+  questions: 1,
+  ping: 1,
+  cacheByMethod: 1,
+  lifecycle: 1,
+  handshakeOnly: 1,
+  acceptSubscriptions: 1,
+  onInitialized: 1,
+  onClosed: 1,
+  onUnmatched: 1,
+  mapError: 1,
+  onCancelled: 1,
+  maskErrors: 1,
+  hideUnauthorized: 1,
+  pageSize: 1,
+  tasks: 1,
+  compileJsonSchema: 1,
+  logging: 1,
+} as const
+
 /**
  * A server with tools, resources and prompts. It is a definition that you can connect to any number of clients of any revision at
  * the same time, and change while they are connected.
@@ -68,8 +101,20 @@ export class McpServer {
   readonly #mounts: Mount[] = []
   readonly #options: McpServerOptions
 
+  static {
+    // Methods of the official SDK. They are not declared here, so that TypeScript finds them.
+    for (const name of ['Tool', 'Resource', 'Prompt']) {
+      Object.assign(McpServer.prototype, {
+        [name.toLowerCase()]: () => {
+          throw new TypeError(`Use register${name}(name, config, handler)`)
+        },
+      })
+    }
+  }
+
   constructor(info: Implementation, options: McpServerOptions = {}) {
     this.#options = options
+    checkOptions<McpServerOptions>('McpServer', options, knownOptions)
     if (options.tasks !== undefined && typeof options.tasks.attach !== 'function') {
       throw new TypeError(
         'Invalid option "tasks": pass the result of tasks() from \'tenon/tasks\': new McpServer(info, { tasks: tasks() })',

@@ -85,7 +85,7 @@ export class Server {
     this.info = info
     this.#options = options
     this.sanitize = toSanitizer(options, (error) => this.reportError(error))
-    this.#callLimits = createCallLimits(options.limits)
+    this.#callLimits = createCallLimits(options.limits, (error) => this.reportError(error))
     if (options.ping !== false) this.#pings = new ClientPings(options.ping, (error) => this.reportError(error))
     this.#definition = {
       info,

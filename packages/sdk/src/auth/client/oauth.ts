@@ -123,6 +123,8 @@ export function enterpriseManaged(options: EnterpriseManagedOptions & ClientAuth
  * const client = await connect('https://example.com/mcp', { auth: bearer(process.env.API_TOKEN) })
  */
 export function bearer(token: string | (() => string | Promise<string>)) {
+  if (typeof token === 'string' && /^Bearer\s/i.test(token))
+    throw new TypeError('bearer() takes the token alone. Leave out "Bearer " at its beginning.')
   return {
     async headers(): Promise<Record<string, string>> {
       return { authorization: `Bearer ${typeof token === 'function' ? await token() : token}` }

@@ -1,5 +1,6 @@
 import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
+import { warnOnce } from '../../util/warn.ts'
 import type { EndpointError, RequestHead } from '../http.ts'
 import {
   type ChallengeParameters,
@@ -48,7 +49,10 @@ export class TokenCheck {
   readonly #required: readonly string[]
 
   constructor(options: TokenCheckOptions) {
-    if (typeof options.verify !== 'function') throw new TypeError('auth.verify must be a function.')
+    if (typeof options.verify !== 'function')
+      throw new TypeError(
+        'auth.verify must be a function: auth: { verify: (token) => ..., resource, authorizationServers }. jwtVerifier() returns one.',
+      )
     this.#options = options
     this.#required = checkScopeNames('requiredScopes', options.requiredScopes ?? [])
     for (const implied of Object.values(options.impliedScopes ?? {})) checkScopeNames('impliedScopes', implied)
@@ -84,9 +88,14 @@ export class TokenCheck {
 
   async #verify(token: string, context: TokenCheckContext): Promise<AuthInfo | 'unavailable' | undefined> {
     try {
-      return await this.#options.verify(token, context.request)
+      const found: unknown = await this.#options.verify(token, context.request)
+      if (!found || isObject(found)) return (found || undefined) as AuthInfo | undefined
+      throw new TypeError(
+        `auth.verify returned ${String(found)}. Return the identity, such as { subject, scopes }, or undefined for an invalid token.`,
+      )
     } catch (error) {
       if (saysInvalid(error)) return undefined
+      if (!(error instanceof TypeError)) warnAboutVerify()
       context.reportError(error)
       return 'unavailable'
     }
@@ -186,6 +195,14 @@ function malformed(description: string): TokenProblem {
 
 function invalid(description: string, { scheme }: Pick<Credentials, 'scheme'>): TokenProblem {
   return { status: 401, error: 'invalid_token', description, scheme }
+}
+
+/** A verifier that throws for every invalid token makes clients repeat the request instead of logging in. */
+function warnAboutVerify(): void {
+  warnOnce(
+    'auth.verify threw',
+    'auth.verify threw an error, which was answered with 503: the token could not be verified. To refuse a token with 401, return undefined or throw InvalidTokenError of tenon/auth/server.',
+  )
 }
 
 /** Not a 401: the token may be valid, and a client that is told otherwise discards it. */

@@ -12,6 +12,7 @@ import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
 import { isObject } from '../../util/objects.ts'
+import { checkOptions } from '../../util/unknown-options.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { type Completer, type CompleterLike, completerOf, toCompleter, unknownArgument } from './completion.ts'
@@ -192,7 +193,7 @@ export class Prompts {
     checkAccess(ctx.call, entry.config.requiredScopes)
     const checked = entry.args ? await entry.args.validate(args) : { value: {} }
     if (checked.issues) {
-      const text = `Invalid arguments for prompt ${entry.name}: ${describeIssues(checked.issues)}`
+      const text = `Invalid arguments for prompt ${entry.name}: ${describeIssues(checked.issues)}${hintAtText(entry.args!)}`
       throw invalidParams(text)
     }
     const returned = await entry.handler(checked.value as never, ctx)
@@ -225,6 +226,7 @@ function compilePrompt(
   if (typeof handler !== 'function')
     throw new TypeError(`Prompt "${name}": the third argument, the handler, must be a function`)
   checkItem(`Prompt "${name}"`, config)
+  checkOptions<PromptConfig<never>>(`Prompt "${name}"`, config, knownOptions)
   const { argsSchema, title, description, icons, _meta } = config
   const args = argsSchema && compileSchema(argsSchema, 'input', compileJsonSchema)
   const definition = defined<Prompt>({
@@ -237,6 +239,23 @@ function compilePrompt(
   })
   return { key: name, name, enabled, definition, args, handler, config }
 }
+
+/** A schema such as `z.number()` rejects every value, because clients send text. */
+function hintAtText({ json }: UserSchema): string {
+  const isText = !/"type":"(?:num|int|bool)/.test(JSON.stringify(json))
+  return isText ? '' : '. Prompt arguments are text: convert them with z.coerce'
+}
+
+const knownOptions = {
+  title: 1,
+  description: 1,
+  argsSchema: 1,
+  complete: 1,
+  icons: 1,
+  _meta: 1,
+  requiredScopes: 1,
+  hideUnauthorized: 1,
+} as const
 
 function toArguments({ json }: UserSchema): PromptArgument[] {
   const required = Array.isArray(json.required) ? json.required : []

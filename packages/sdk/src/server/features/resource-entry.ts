@@ -5,6 +5,7 @@ import type { Meta, ResultMeta } from '../../protocol/meta.ts'
 import type { Resource, ResourceContents, ResourceTemplateInfo } from '../../protocol/resources.ts'
 import { isUri, normalizeUri } from '../../protocol/uri.ts'
 import { UriTemplate } from '../../protocol/uri-template.ts'
+import { checkOptions } from '../../util/unknown-options.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import type { CompleterLike } from './completion.ts'
@@ -79,6 +80,7 @@ function checkConfig(name: string, uri: string, config: ResourceConfig, read: un
   if (typeof read !== 'function')
     throw new TypeError(`Resource "${name}": the fourth argument, the read function, must be a function`)
   checkItem(`Resource "${name}"`, config)
+  checkOptions<ResourceConfig>(`Resource "${name}"`, config, knownOptions)
   const problem = cacheHintsProblem(config) ?? annotationsProblem(config.annotations ?? {})
   if (problem !== undefined) throw new TypeError(`Resource "${name}": ${problem}`)
   // 2025-11-25 resources, common URI schemes: https is for what clients can load from the web themselves.
@@ -219,3 +221,17 @@ export interface RegisteredResourceTemplate<Uri extends string = string> extends
   /** Changes the template. A new read function is typed by the template passed with it, or by the registered one. */
   update<NewUri extends string = Uri>(changes: TemplateChanges<NewUri>): void
 }
+
+const knownOptions = {
+  title: 1,
+  description: 1,
+  mimeType: 1,
+  annotations: 1,
+  size: 1,
+  icons: 1,
+  _meta: 1,
+  ttlMs: 1,
+  cacheScope: 1,
+  requiredScopes: 1,
+  hideUnauthorized: 1,
+} as const

@@ -7,6 +7,7 @@ import type { JsonObjectSchema, Tool, ToolAnnotations, ToolExecution } from '../
 import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import type { InferInput, InferOutput, SchemaLike } from '../../schema/standard.ts'
 import { compileSchema, type Direction, type UserSchema } from '../../schema/user-schema.ts'
+import { checkOptions } from '../../util/unknown-options.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import { checkPolicy, type TaskPolicy } from '../task-runtime.ts'
@@ -55,6 +56,8 @@ export function compileTool(
   if (typeof handler !== 'function')
     throw new TypeError(`Tool "${name}": the third argument, the handler, must be a function`)
   checkItem(`Tool "${name}"`, config)
+  checkOptions<ToolConfig<never, never>>(`Tool "${name}"`, config, knownOptions)
+  checkOptions<ToolAnnotations>(`Tool "${name}", annotations`, config.annotations ?? {}, knownHints)
   const { inputSchema, outputSchema, title, description, annotations, execution, icons, _meta } = config
   const compile = (schema: SchemaLike, direction: Direction) =>
     inTool(name, `${direction}Schema`, () => compileSchema(schema, direction, compileJsonSchema))
@@ -79,6 +82,23 @@ export function compileTool(
   const wrapsOutput = output !== undefined && output.json.type !== 'object'
   return { key: name, name, enabled, definition, input, output, mirrored, wrapsOutput, handler, config }
 }
+
+const knownOptions = {
+  title: 1,
+  description: 1,
+  inputSchema: 1,
+  outputSchema: 1,
+  annotations: 1,
+  icons: 1,
+  execution: 1,
+  taskPolicy: 1,
+  immediateResponse: 1,
+  _meta: 1,
+  requiredScopes: 1,
+  hideUnauthorized: 1,
+} as const
+
+const knownHints = { title: 1, readOnlyHint: 1, destructiveHint: 1, idempotentHint: 1, openWorldHint: 1 } as const
 
 /** 2026-07-28 tools: proxies can read and log headers. */
 function warnAboutSecrets(name: string, mirrored: readonly MirroredArgument[]): void {

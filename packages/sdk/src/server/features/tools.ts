@@ -14,6 +14,7 @@ import { lastTool } from '../../util/crash-hint.ts'
 import { chain, isThenable, toPromise } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
 import { sanitizeValue } from '../../util/sanitize.ts'
+import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import type { ToolTaskConfig } from '../task-runtime.ts'
@@ -218,8 +219,16 @@ export class ToolResults {
     }
     if (entry.output) return this.#checkOutput(entry, entry.output, { structuredContent: returned }, ctx)
     if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] }
-    if (returned === undefined) return { content: [] }
-    return this.#badOutput(entry, 'returned a plain value. Return text or { content: [...] }, or add an outputSchema.')
+    if (returned === undefined) {
+      const { name } = entry
+      warnOnce(`nothing ${name}`, `Tool "${name}" returned undefined, so its result is empty. Return text.`)
+      return { content: [] }
+    }
+    const what = isObject(returned) && 'content' in returned ? 'invalid content' : `a plain value (${typeof returned})`
+    return this.#badOutput(
+      entry,
+      `returned ${what}. Return text or { content: [{ type: 'text', text }] }, or add an outputSchema.`,
+    )
   }
 
   #checkOutput(entry: ToolEntry, output: UserSchema, result: Partial<CallToolResult>, ctx: Context): Outcome {

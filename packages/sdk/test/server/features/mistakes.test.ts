@@ -1,6 +1,7 @@
+import { bearer } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
-import { completable, McpServer, ResourceTemplate } from 'tenon/server'
-import { describe, expect, it } from 'vitest'
+import { completable, createMcpHandler, McpServer, ResourceTemplate, serveHttp } from 'tenon/server'
+import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 
 const info = { name: 's', version: '1' }
@@ -71,6 +72,178 @@ describe('a mistake in code that uses the library is reported where it is made',
     expect(String(errors[0])).toContain('Return the result of next()')
   })
 })
+
+describe('an option that does not exist is reported with the nearest name', () => {
+  const cases: [string, () => unknown, string][] = [
+    [
+      'of a server',
+      () => new McpServer(info, { instrutions: 'x' } as object),
+      'McpServer: unknown option "instrutions". Did you mean instructions?',
+    ],
+    [
+      'of a tool',
+      () => new McpServer(info).registerTool('slip', { inputShema: {} } as object, () => 'x'),
+      'Tool "slip": unknown option "inputShema". Did you mean inputSchema?',
+    ],
+    [
+      'of the annotations of a tool',
+      () => new McpServer(info).registerTool('hint', { annotations: { readOnly: true } as object }, () => 'x'),
+      'Tool "hint", annotations: unknown option "readOnly". Did you mean readOnlyHint?',
+    ],
+    [
+      'of a prompt',
+      () => new McpServer(info).registerPrompt('slip', { argSchema: {} } as object, () => 'x'),
+      'Prompt "slip": unknown option "argSchema". Did you mean argsSchema?',
+    ],
+    [
+      'of a resource',
+      () => new McpServer(info).registerResource('slip', 'a://b', { mimetpye: 'text/plain' } as object, () => 'x'),
+      'Resource "slip": unknown option "mimetpye". Did you mean mimeType?',
+    ],
+    [
+      'of createMcpHandler()',
+      () => createMcpHandler(new McpServer(info), { allowedHost: ['a.example'] } as object),
+      'createMcpHandler: unknown option "allowedHost". Did you mean allowedHosts?',
+    ],
+    [
+      'of connect()',
+      () => connect(new McpServer(info), { hedaers: {} } as object).then((client) => client.close()),
+      'connect: unknown option "hedaers". Did you mean headers?',
+    ],
+  ]
+  it.each(cases)('%s', async (_what, slip, message) => {
+    const warnings = await warningsOf(slip)
+    expect(warnings).toEqual([`[tenon] ${message}`])
+  })
+
+  it('of serveHttp()', async () => {
+    const warnings = await warningsOf(async () => {
+      await using _serving = await serveHttp(new McpServer(info), { port: 0, exit: false, prot: 1 } as object)
+    })
+    expect(warnings).toEqual(['[tenon] serveHttp: unknown option "prot". Did you mean port?'])
+  })
+
+  it('and all names if none is near', async () => {
+    const register = () => new McpServer(info).registerTool('far', { parameters: {} } as object, () => 'x')
+    expect(await warningsOf(register)).toEqual([
+      expect.stringContaining('Did you mean title, description, inputSchema'),
+    ])
+  })
+
+  it('but not for a value of undefined', async () => {
+    expect(await warningsOf(() => new McpServer(info, { nothing: undefined } as object))).toEqual([])
+  })
+})
+
+describe('a result that is not one', () => {
+  it('says what a tool returned and what to return', async () => {
+    const errors: unknown[] = []
+    const server = new McpServer(info, { onError: (error) => errors.push(error) })
+    server.registerTool('number', {}, (() => 42) as never)
+    server.registerTool('content', {}, (() => ({ content: 'hello' })) as never)
+    await using client = await connect(server)
+    expect((await client.callTool('number')).text).toContain('returned a plain value (number). Return text or {')
+    expect((await client.callTool('content')).text).toContain('returned invalid content. Return text or { content: [')
+    expect(errors).toHaveLength(2)
+  })
+
+  it('is reported once for a tool that returns undefined', async () => {
+    const server = new McpServer(info)
+    server.registerTool('forgetful', {}, () => {})
+    await using client = await connect(server)
+    const warnings = await warningsOf(async () => {
+      await client.callTool('forgetful')
+      await client.callTool('forgetful')
+    })
+    expect(warnings).toEqual(['[tenon] Tool "forgetful" returned undefined, so its result is empty. Return text.'])
+  })
+})
+
+it('a prompt with z.number() says that arguments are text, and z.coerce.number() works', async () => {
+  const server = new McpServer(info)
+  server.registerPrompt('wrong', { argsSchema: { n: z.number() } as never }, () => 'x')
+  server.registerPrompt(
+    'right',
+    { argsSchema: { n: z.coerce.number() } as never },
+    ({ n }: { n: number }) => `${n + 1}`,
+  )
+  await using client = await connect(server)
+  await expect(client.getPrompt('wrong', { n: '3' })).rejects.toThrow(
+    'Prompt arguments are text: convert them with z.coerce',
+  )
+  expect((await client.getPrompt('right', { n: '3' })).messages[0]?.content).toMatchObject({ text: '4' })
+})
+
+it.each(['tool', 'resource', 'prompt'])('server.%s() names the method to use', (name) => {
+  const method = (new McpServer(info) as unknown as Record<string, () => void>)[name]
+  const better = `register${name[0]?.toUpperCase()}${name.slice(1)}`
+  expect(() => method?.()).toThrow(`Use ${better}(name, config, handler)`)
+})
+
+it('a rate limit that is exceeded is reported to onError once', async () => {
+  const errors: unknown[] = []
+  const limits = { toolCalls: { perSecond: 1, burst: 2 } }
+  const server = new McpServer(info, { limits, onError: (error) => errors.push(error) })
+  server.registerTool('a', {}, () => 'x')
+  await using client = await connect(server)
+  const results = await Promise.all(Array.from({ length: 6 }, () => client.callTool('a')))
+  expect(results.filter(({ isError }) => isError).length).toBeGreaterThan(2)
+  expect(errors.map(String)).toEqual([expect.stringContaining('Raise limits.toolCalls of the server')])
+})
+
+describe('mistakes of serveHttp()', () => {
+  it('name the value of the port, and the missing server', async () => {
+    const server = new McpServer(info)
+    await expect(serveHttp(server, { port: '80a' as never })).rejects.toThrow(
+      'port must be an integer from 0 to 65535, not "80a". Environment variables are text: Number(process.env.PORT).',
+    )
+    await expect(serveHttp({ port: 0 } as never)).rejects.toThrow('The first argument must be an McpServer')
+    expect(() => createMcpHandler(undefined as never)).toThrow('The first argument must be an McpServer')
+  })
+
+  it('in auth.verify are reported with the way to refuse a token', async () => {
+    const errors: unknown[] = []
+    const server = new McpServer(info, { onError: (error) => errors.push(error) })
+    const statusWith = async (verify: () => unknown) => {
+      const auth = {
+        verify: verify as never,
+        resource: 'http://127.0.0.1/mcp',
+        authorizationServers: ['https://a.example'],
+      }
+      await using serving = await serveHttp(server, { port: 0, exit: false, auth })
+      const headers = { authorization: 'Bearer x', 'content-type': 'application/json' }
+      return (await fetch(serving.url, { method: 'POST', headers, body: '{}' })).status
+    }
+    const warnings = await warningsOf(async () => {
+      const failing = () => {
+        throw new Error('jwt expired')
+      }
+      expect(await statusWith(failing)).toBe(503)
+    })
+    expect(warnings).toEqual([expect.stringContaining('return undefined or throw InvalidTokenError')])
+    expect(await statusWith(() => true)).toBe(503)
+    expect(String(errors.at(-1))).toContain('auth.verify returned true. Return the identity')
+    expect(await statusWith(() => undefined)).toBe(401)
+    await expect(serveHttp(server, { port: 0, auth: (() => undefined) as never })).rejects.toThrow(
+      'auth.verify must be a function: auth: { verify',
+    )
+  })
+
+  it('in the token of a client are found when it is created', () => {
+    expect(() => bearer('Bearer abc')).toThrow('Leave out "Bearer "')
+  })
+})
+
+/** The developer warnings while `work` runs. Each is given once per process. */
+async function warningsOf(work: () => unknown): Promise<string[]> {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  try {
+    await work()
+    return warn.mock.calls.map(([message]) => String(message))
+  } finally {
+    warn.mockRestore()
+  }
+}
 
 describe('completers', () => {
   it('belong to the argument, not to the schema object that it shares with other arguments', async () => {
