@@ -17,6 +17,8 @@ describe('the layout of the inspector', { skip }, () => {
     await connect(tab, serverCommand('showcase'))
     await until(async () => assert.equal(await tab.text('.server-name'), 'Showcase\nShowcase 2'))
     await tab.see('stdio', '.server-facts')
+    const { method, badge } = await rectsOf(tab, { method: '.wire-row .clip', badge: '.wire-row .of-server' })
+    assert.ok(badge.width < 100 && method.width > 150, `the name of the server leaves ${method.width} px to the method`)
   })
 
   test('puts the list beside the form, each as high as the column', async (t) => {

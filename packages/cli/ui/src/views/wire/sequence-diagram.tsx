@@ -82,7 +82,7 @@ export function SequenceDiagram({ rows, count }: { rows: Filtered<WireRow>; coun
 }
 
 function Lane({ x, height, width, name }: { x: number; height: number; width: number; name: string }) {
-  const chars = Math.floor(width / 7)
+  const chars = Math.floor(width / 7.6)
   return (
     <g class="lane">
       <title>{name}</title>

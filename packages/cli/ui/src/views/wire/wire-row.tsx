@@ -30,8 +30,8 @@ export function WireRowView({ row, hasManyServers }: { row: WireRow | undefined;
       </span>
       {event.comparedRevision !== undefined && <span class="badge">{event.comparedRevision}</span>}
       {hasManyServers && (
-        <span class="badge">
-          <Safe text={store.servers.get(event.server)?.name ?? event.server} maxChars={16} />
+        <span class="badge of-server">
+          <Safe text={store.servers.get(event.server)?.name ?? event.server} maxChars={60} />
         </span>
       )}
       {status !== undefined && status >= 400 && <span class="badge bad">{status}</span>}
