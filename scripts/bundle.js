@@ -1,4 +1,4 @@
-// Bundles the compiled modules into one file per public subpath, with shared chunks. Loading a hundred small modules takes
+// Bundles the compiled modules, or with --sources the sources, into one file per public subpath, with shared chunks. Loading a hundred small modules takes
 // Node five times as long, and every stdio server would pay that at each start.
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,12 +25,13 @@ const names = [
   'jsonrpc',
 ]
 
+const fromSources = process.argv.includes('--sources')
 const output = join(sdk, 'dist/lib')
 const fresh = join(sdk, 'dist/lib.new')
 
 rmSync(fresh, { recursive: true, force: true })
 await build({
-  entryPoints: names.map((name) => join(sdk, `dist/entry/${name}.js`)),
+  entryPoints: names.map((name) => join(sdk, fromSources ? `src/entry/${name}.ts` : `dist/entry/${name}.js`)),
   outdir: fresh,
   bundle: true,
   splitting: true,
