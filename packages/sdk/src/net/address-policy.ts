@@ -169,9 +169,10 @@ interface Block {
 
 /** From the IANA special-purpose registries (RFC 6890 and its updates). The first matching block counts. */
 const blocksV4: readonly Block[] = [
-  // Metadata services of Azure and Alibaba; other clouds use link-local addresses.
+  // Metadata services of Azure, Alibaba and Oracle; other clouds use link-local addresses.
   block('168.63.129.16/32', 'cloud-metadata'),
   block('100.100.100.200/32', 'cloud-metadata'),
+  block('192.0.0.192/32', 'cloud-metadata'),
   block('0.0.0.0/8', 'unspecified'),
   block('10.0.0.0/8', 'private'),
   block('100.64.0.0/10', 'shared'),

@@ -161,6 +161,7 @@ describe('addresses in arguments', () => {
 
   it.each([
     '//169.254.169.254/latest',
+    'http://192.0.0.192/opc/v1/instance/',
     'fetch("//2852039166/latest")',
     '<b>http://169.254.169.254</b>',
     'http://0x7f.1/',
