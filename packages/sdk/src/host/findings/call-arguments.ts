@@ -29,7 +29,7 @@ export class CallArguments {
     // A server may decode an argument before it uses it.
     const plain = text.includes('%') ? (decodePercent(text) ?? text) : text
     const shell = findShellCommand(plain)
-    if (shell && !this.#isCode(place)) this.#addCommand(place, plain, shell)
+    if (shell && (!this.#isCode(place) || isSubstitutedHeading(place, plain))) this.#addCommand(place, plain, shell)
     const files = isPath(text) ? credentialFilesIn(text) : undefined
     if (files !== undefined) this.#addFiles(place, text, files)
   }
@@ -70,6 +70,15 @@ export class CallArguments {
 }
 
 const maxFindings = 20
+
+/** A heading may contain code, but one that is nothing but the output of a command is meant for a shell. */
+function isSubstitutedHeading({ key }: Place, text: string): boolean {
+  return (
+    typeof key === 'string' &&
+    /^(?:title|subject|caption|summary)$/.test(wordsOf(key).at(-1) ?? '') &&
+    /^\s*(?:\$\([^\n]+\)|`[^`\n]+`)\s*$/.test(text)
+  )
+}
 
 /** The description of a server counts only if the name of the argument says nothing else. */
 function describesCode(name: string, schema: unknown): boolean {
