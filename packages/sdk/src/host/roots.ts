@@ -173,8 +173,9 @@ function leaves(text: string, folders: readonly string[]): boolean {
   if (/^~(?:[\\/]|$)/.test(path))
     return !homesOf(folders).some((home) => isWithinAny(resolvePath(home + path.slice(1)), folders))
   // File functions written in C end a path at a NUL character.
-  if (/^(?:[\\/]|[A-Za-z]:[\\/])/.test(path)) return path.includes('\0') || !isWithinAny(resolvePath(path), folders)
-  return looksRelative(path) && resolveRelative(path) === undefined
+  const isCut = path.includes('\0')
+  if (/^(?:[\\/]|[A-Za-z]:[\\/])/.test(path)) return isCut || !isWithinAny(resolvePath(path), folders)
+  return looksRelative(path) && (isCut || resolveRelative(path) === undefined)
 }
 
 /** Source code and prose contain relative paths too, but have spaces or quotes around them. URLs have a scheme. */

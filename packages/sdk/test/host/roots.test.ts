@@ -123,6 +123,8 @@ describe('paths in arguments', () => {
     '//etc/passwd',
     ' /etc/passwd\n',
     '/home/me/project/a.txt\0/../../b',
+    'uploads/x.png\0/../../etc/passwd',
+    'uploads/x.php%00.png',
     'file:///etc/passwd',
     'FILE:///etc/passwd',
     'file:/etc/passwd',
