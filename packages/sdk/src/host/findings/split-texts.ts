@@ -13,7 +13,12 @@ export function checkSplitTexts({ tools }: Definitions): Finding[] {
       : [{ where: `tool ${toExcerpt(name, 80)}, description`, text: description.slice(0, maxChars) }]
   })
   if (described.length < 2) return []
-  return [...checkFragments(described), ...checkParts(described), ...checkSecretParts(described)]
+  return [
+    ...checkFragments(described),
+    ...checkSplitWords(described),
+    ...checkParts(described),
+    ...checkSecretParts(described),
+  ]
 }
 
 interface Described {
@@ -41,6 +46,13 @@ function checkFragments(described: readonly Described[]): Finding[] {
   return checkInstructions(texts, 'definitions').filter(({ where }) => where.includes(' to '))
 }
 
+/** Orders that are split within a word: `ignore all prev` and `ious instructions`. */
+function checkSplitWords(described: readonly Described[]): Finding[] {
+  const texts = new JoinedTexts(maxTools * maxChars, '')
+  for (const { where, text } of described) texts.add(text.trim(), { key: where })
+  return checkInstructions(texts, 'definitions').filter(({ where }) => where.includes(' to '))
+}
+
 /** A description that says it is the second part of something is not the description of a tool. */
 function checkParts(described: readonly Described[]): Finding[] {
   const parts = described.filter(({ text }) => partMarker.test(text))
@@ -50,7 +62,8 @@ function checkParts(described: readonly Described[]): Finding[] {
   return [{ rule: 'instructions', severity: 'high', where, message, excerpt: toExcerpt(text, 160) }]
 }
 
-const partMarker = /\b(?:part|piece|fragment|chunk) \d{1,2} ?(?:of|\/) ?\d{1,2}\b|[([]\d{1,2} ?\/ ?\d{1,2}[)\]]/i
+const partMarker =
+  /\b(?:part|piece|fragment|chunk) \d{1,2} ?(?:of|\/) ?\d{1,2}\b|[([]\d{1,2} ?\/ ?\d{1,2}[)\]]|(?:^|[.!?] )(?:part|piece|fragment|chunk) (?:\d|one|two|three|four|five|six)\b[^.:]{0,40}:/i
 
 /** A token that begins in one description and goes on in the next ones. */
 function checkSecretParts(described: readonly Described[]): Finding[] {
