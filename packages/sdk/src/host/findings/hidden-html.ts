@@ -56,4 +56,4 @@ function nameOfColor(color: string): string {
 }
 
 const addressesModel =
-  /\b(?:assistants?|language models?|llms?|ai (?:agents?|models?|assistants?|system)|the (?:ai|agent|model)|system prompt|chatbots?|ignore|instructions?|do not (?:tell|mention))\b/i
+  /\b(?:assistants?|language models?|llms?|ai (?:agents?|models?|assistants?|system)|the (?:ai|agent|model)|system prompt|chatbots?|ignore|forget|(?:reply|respond|answer) (?:only|with)|your (?:new )?task|instructions?|do not (?:tell|mention))\b/i

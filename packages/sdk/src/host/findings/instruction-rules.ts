@@ -73,9 +73,11 @@ export const instructionRules: readonly InstructionRule[] = [
     mayBeSplit: true,
     anchors: ['ignore', 'ignoring', 'disregard', 'disregarding', 'forget', 'override', 'overriding', 'bypass'],
     pattern: new RegExp(
-      `\\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass)(?: (?:all|any|every|of|the|my|other|these|those|about)){0,5} ${earlier}(?: (?:system|safety|security|developer|user|given|and|or|prior|previous|set|of|the|chat)){0,4} ${orders}\\b` +
+      `\\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass)(?: (?:all|any|every|of|the|my|other|these|those|about)){0,5}(?: ${earlier}){1,3}(?: (?:system|safety|security|developer|user|given|and|or|prior|previous|set|of|the|chat)){0,4} ${orders}\\b` +
         `|\\b(?:ignore|disregard|forget)(?: (?:all|any|of|the|your)){0,4} ${earlier} (?:rules|messages|polic(?:y|ies)|constraints|restrictions|context|commands)\\b` +
         `|\\b(?:ignore|disregard|forget)(?: (?:all|any|of|the|your)){0,4} (?:instructions|rules|guidelines|prompts),? (?:above|before this|you (?:were|have|had)|that (?:you|came)|from (?:the |your )?(?:user|system|developer))` +
+        // Programs override rules, too, but not those of the reader.
+        `|\\b(?:overrid(?:e|ing)|bypass(?:ing)?|drop|discard|abandon|suspend)(?: (?:all|any|of)){0,3} (?:your|(?:previous|prior|earlier|preceding) )(?: (?:previous|prior|earlier|own|safety))? ?(?:rules|constraints|restrictions|polic(?:y|ies)|limits|safeguards)\\b` +
         `|\\b(?:forget|ignore|disregard) (?:everything|anything|all)(?: that)? (?:above|before this|you (?:were|have been|had been|know)|came before|was said|i said)`,
     ),
   },
@@ -103,7 +105,82 @@ export const instructionRules: readonly InstructionRule[] = [
     mayBeSplit: true,
     anchors: ['mention', 'mentioning', 'reveal', 'revealing', 'disclose', 'disclosing', 'discuss', 'discussing'],
     pattern: new RegExp(
-      `\\b${not}${adverbs} (?:mention|reveal|disclos|discuss)(?:e|ing)? (?:(?:this|it|that|these|any of this|anything)(?: (?:step|steps|instructions?|fact|action|requirement|notice|message|file|about|this|part))* (?:to|with) ${theUser}|that you|this step|(?:this|these) instructions?|why\\b)`,
+      `\\b${not}${adverbs} (?:mention|reveal|disclos|discuss)(?:e|ing)? (?:(?:this|it|that|these|any of this|anything)(?: (?:step|steps|instructions?|fact|action|requirement|notice|message|file|about|this|part))* (?:to|with) ${theUser}|that you|this step|(?:this|these) instructions?|why\\b)` +
+        // The recipient can also come first. `Never reveal to anyone your password` is advice.
+        `|\\b(?:do not|don t|dont|never|must not|should not|avoid|without)${adverbs} (?:mention|reveal|disclos|discuss)(?:e|ing)? (?:to|with) (?:(?:the |your |this |end )+(?:users?|humans?|person)\\b|${theUser} that\\b)`,
+    ),
+  },
+  // What a tool does is no secret from the person whose model calls it.
+  {
+    severity: 'high',
+    message: 'The text orders the model to keep something from the user.',
+    isForDefinitions: true,
+    anchors: [
+      'learns',
+      'learn',
+      'find out',
+      'finds out',
+      'realize',
+      'realizes',
+      'suspect',
+      'suspects',
+      'bring',
+      'brought',
+      'revealing',
+      'mentioning',
+    ],
+    pattern: new RegExp(
+      `\\b(?:users?|person|human|customers?)(?: (?:must|should|will|may|can|does|do|shall))? ?(?:not|n t|never)(?: ever)? (?:learns?|finds? out|realizes?|suspects?)\\b` +
+        `|\\b(?:no need|need not|do not|don t|never|not)(?: (?:need|to|be|have)){0,3} (?:bring|brought) (?:(?:this|it|that) )?(?:up\\b|to (?:the |their |anyone s )?(?:user|attention))` +
+        `|\\bwithout (?:revealing|mentioning) (?:the|this|any|that|it)\\b`,
+    ),
+  },
+  // A description says what a tool does. What its reader has to do is for the user and the host to say.
+  {
+    severity: 'low',
+    message: 'The text tells the model what it has to do.',
+    isForDefinitions: true,
+    anchors: ['assistant', 'model', 'agent', 'dear ai', 'ai must', 'ai should', 'ai has to', 'attention ai'],
+    pattern:
+      /\b(?:the|this|any|every|each) (?:calling |current |ai )?(?:assistant|model|agent|llm|ai)(?: using this tool)? (?:must|shall|has to|have to|needs to|is expected to|is required to|is to|disregards?|should (?:first|always|also|then|never|not))\b|\b(?:dear|attention|note to(?: the)?|hey),? (?:ai|assistant|language model|llm)\b/,
+  },
+  // Only the host has these. A tool that gets them was given the conversation.
+  {
+    severity: 'low',
+    message: 'The text asks for the system prompt, the conversation or the session of the user.',
+    isForDefinitions: true,
+    anchors: ['prompt', 'message', 'messages', 'cookie', 'cookies', 'conversation'],
+    pattern:
+      /\b(?:your|(?:contents?|text|copy) of (?:the|your)) (?:\w+ )?system prompt\b|\b(?:the|your|this) (?:\w+ ){0,2}?(?:(?:previous|last|preceding|earlier) (?:\w+ )?(?:user |chat )?messages|(?:last|latest|previous) user message|session cookies?|(?:whole|entire|full|complete) (?:conversation|chat)(?: history)?)\b/,
+  },
+  // A tool that handles such files itself has no reason to tell the model where they are.
+  {
+    rule: 'credentials',
+    severity: 'low',
+    message: 'The definition names a file or a store with credentials.',
+    isForDefinitions: true,
+    anchors: [
+      '.ssh/',
+      'id_rsa',
+      'id_ed25519',
+      '.aws/credentials',
+      '.kube/config',
+      '.netrc',
+      '.git-credentials',
+      '.gnupg',
+      '/etc/shadow',
+      'password store',
+      'wallet.dat',
+      '.pgpass',
+      'read .env',
+      'open .env',
+      'include .env',
+      'archivo .env',
+      'datei .env',
+    ],
+    pattern: new RegExp(
+      // `Path of the key, for example ~/.ssh/id_rsa` describes a parameter.
+      `(?<!\\b(?:paths?|locations?|defaults?|example|e\\.g|such as)\\b${gap})(?:\\.ssh/|\\bid_(?:rsa|ed25519)\\b|\\.aws/credentials|\\.kube/config|(?:^|[\\s/~])\\.(?:netrc|git-credentials|gnupg|pgpass)\\b|/etc/shadow|password store|wallet\\.dat|\\b(?:read|open|include|archivo|datei) \\.env\\b)`,
     ),
   },
   {
