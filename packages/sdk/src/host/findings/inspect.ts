@@ -4,6 +4,7 @@ import { isObject } from '../../util/objects.ts'
 import type { Definitions } from '../definitions.ts'
 import { checkAddresses } from './addresses.ts'
 import { CallArguments } from './call-arguments.ts'
+import { checkCallMarkup } from './call-markup.ts'
 import type { Finding } from './finding.ts'
 import { checkHiddenText } from './hidden-text.ts'
 import { checkIdentity } from './identity.ts'
@@ -82,6 +83,7 @@ export function inspectServerResult(result: unknown, names: ToolNames | undefine
     ...checkHiddenText(texts, 'data'),
     ...checkInstructions(texts, 'data'),
     ...checkToolOrders(texts, names, server),
+    ...checkCallMarkup(texts, names, server),
     ...checkSecrets(texts),
     ...checkSecrets(keys),
     ...members,
