@@ -1,4 +1,4 @@
-import { exportJWK, exportSPKI, generateKeyPair } from 'jose'
+import { CompactSign, exportJWK, exportSPKI, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest'
 import { introspectionVerifier } from '../../src/auth/resource/introspection-verifier.ts'
 import { type JwtVerifierOptions, jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
@@ -119,6 +119,32 @@ describe('jwtVerifier', () => {
       'a.b.c',
     ]
     for (const token of forged) expect(await check(token, request)).toBeUndefined()
+  })
+
+  it('refuses a token with a header or claims that it does not understand, without an error [AUTH-012]', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256')
+    issuer.keys = [{ ...(await exportJWK(publicKey)), kid: 'own', alg: 'ES256', use: 'sig' }]
+    const header = { alg: 'ES256', kid: 'own', typ: 'at+jwt' }
+    const sign = (payload: string) =>
+      new CompactSign(new TextEncoder().encode(payload)).setProtectedHeader(header).sign(privateKey)
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const valid = await issuer.token({ aud: resource }, header, privateKey)
+    const check = jwtVerifier({ issuer: issuer.url })
+    expect(await check(valid, request)).toBeDefined()
+    const tokens = [
+      valid.replace(/^[^.]+/, part({ ...header, crit: ['x'], x: true })),
+      valid.replace(/^[^.]+/, part({ ...header, crit: 'x' })),
+      await sign('not JSON'),
+      await sign('["a list"]'),
+      valid.replace(/[^.]+$/, ''),
+    ]
+    for (const token of tokens) expect(await check(token, request)).toBeUndefined()
+  })
+
+  it('says why the keys could not be loaded', async () => {
+    issuer.metadata = { issuer: issuer.url }
+    const checking = jwtVerifier({ issuer: issuer.url })(await issuer.token({ aud: resource }), request)
+    await expect(checking).rejects.toThrow(/could not be loaded: the metadata has no jwks_uri; /)
   })
 
   it.each(['HS256', 'none', 'A256KW'])('refuses the option %s', (algorithm) => {

@@ -3,6 +3,7 @@ import { Client, connect, type Transport } from 'tenon/client'
 import { InMemoryTransport, type ScriptedAnswer, ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../kit/error-of.ts'
+import { RestartableTransport } from '../kit/restartable-transport.ts'
 import { modern } from '../kit/revisions.ts'
 import { discovery, initialized, scripted, scriptedClient } from '../kit/scripted-server.ts'
 import { heard, methodsOf, said } from '../kit/transcript.ts'
@@ -210,6 +211,32 @@ describe('the version probe', () => {
     await connecting
     expect(client.revision).toBe('2025-03-26')
     expect(methodsOf(server.transcript, 'client').filter((method) => method === 'initialize')).toHaveLength(1)
+    await client.close()
+  })
+
+  it('starts a server again without a probe if it exits while the probe and initialize wait [VER-018]', async () => {
+    const servers: ScriptedServer[] = []
+    const transport = new RestartableTransport((start) => {
+      const server: ScriptedServer =
+        start === 1
+          ? new ScriptedServer({
+              'server/discover': () => undefined,
+              initialize: () => {
+                void server.close()
+                return undefined
+              },
+            })
+          : scripted('2025-06-18')
+      servers.push(server)
+      return server.transport
+    })
+    const client = new Client({ name: 'c', version: '1' }, slow)
+    await client.connect(transport)
+    expect([client.revision, transport.starts]).toEqual(['2025-06-18', 2])
+    expect(servers.map(({ transcript }) => methodsOf(transcript, 'client'))).toEqual([
+      ['server/discover', 'initialize'],
+      ['initialize', 'notifications/initialized'],
+    ])
     await client.close()
   })
 

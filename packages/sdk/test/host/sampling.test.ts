@@ -332,6 +332,18 @@ describe('the sampling budget of a server', () => {
     expect(coordinator.usageOf('files').tokensToday).toBe(104)
   })
 
+  it('lets a server use its last token of the day, and no more', async () => {
+    const outcomes: number[] = []
+    for (let tokensPerDay = 1; tokensPerDay < 40; tokensPerDay++) {
+      const { sample, requests } = create({ budget: { tokensPerDay, requestsPerMinute: 1_000 } })
+      await sample().catch(() => {})
+      outcomes.push(requests[0]?.params.maxTokens ?? 0)
+    }
+    const first = outcomes.findIndex((maxTokens) => maxTokens > 0)
+    expect(first).toBeGreaterThan(0)
+    expect(outcomes.slice(first)).toEqual(outcomes.slice(first).map((_, index) => index + 1))
+  })
+
   it('is not exceeded by requests that run at the same time', async () => {
     const budget = { tokensPerDay: 100, maxConcurrent: 10, requestsPerMinute: 1_000 }
     const { sample, requests } = create({ budget }, async () => ({ ...answer, usage: undefined }))

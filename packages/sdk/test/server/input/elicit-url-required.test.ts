@@ -108,6 +108,21 @@ describe('a call that requires a URL elicitation first', () => {
   )
 
   everyAsking(
+    'is not repeated for ever while the user has not finished there, on 2026-07-28 [ELIC-024]',
+    async (wire) => {
+      const { server, visited } = needsPage()
+      const { seen, handlers } = visiting('accept')
+      await using pair = await wire.connect(server, { handlers })
+      const error = await errorOf<PeerError>(pair.client.callTool('enter'))
+      expect(error.message).toContain('Repeat the request when they have finished there')
+      expect(seen).toHaveLength(2)
+      visited.add('tool')
+      expect((await pair.client.callTool('enter')).text).toBe('inside')
+    },
+    { revisions: [modern] },
+  )
+
+  everyAsking(
     'is not repeated when the user declines one of the URLs, on 2026-07-28 [ELIC-021]',
     async (wire) => {
       const { server } = needsPage()
