@@ -61,7 +61,14 @@ export const isCollected = (file) => vitestFile.test(file)
 function titlesOf(file) {
   const source = readFileSync(join(root, file), 'utf8')
   const called = suites.filter(({ name }) => source.includes(`${name}(`))
-  return [file, ...called.map(({ module }) => module)].flatMap(titlesIn)
+  return [file, ...new Set(called.flatMap(({ module }) => partsOf(module)))].flatMap(titlesIn)
+}
+
+/** The module of a suite and those beside it that it imports. */
+function partsOf(module) {
+  const source = readFileSync(join(root, module), 'utf8')
+  const imported = [...source.matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, name]) => `${contracts}/${name}`)
+  return [module, ...imported.flatMap(partsOf)]
 }
 
 const known = new Map()
