@@ -353,6 +353,51 @@ describe('secrets that are obviously made up', () => {
   })
 })
 
+describe('payment data', () => {
+  it.each([
+    'Customer: Ann Lee, card 4539 1488 0343 6467 exp 09/27 cvv 123',
+    'pan=378282246310005;amt=12.00',
+    '5425-2334-3010-9903',
+    'amex 3782 822463 10005',
+  ])('has a low finding for the number of a card: %s', (text) => {
+    expect(inspectText(text)).toMatchObject([
+      { rule: 'secret', severity: 'low', excerpt: `${/\d{4}/.exec(text)![0]}…` },
+    ])
+    expect(inspectArguments({ text })).toHaveLength(1)
+  })
+
+  it.each([
+    'card 4539 1488 0343 6468', // a wrong check digit
+    'order 4539148803436467', // a number with as many digits
+    'card 4242 4242 4242 4242, 4111111111111111, 5555555555554444', // for tests
+    'IBAN DE89 3704 0044 0532 0130 00',
+    '1700000000000 2026-11-18 09:30:00 555-0100',
+  ])('has no finding for another number: %s', (text) => {
+    expect(inspectText(text)).toEqual([])
+  })
+
+  it('is redacted', () => {
+    expect(redactSecrets('card 4539 1488 0343 6467, cvv')).toBe('card [redacted card number], cvv')
+  })
+
+  const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+
+  it('has a high finding for a seed phrase that is called one', () => {
+    for (const text of [`mnemonic = "${phrase}"`, `Recovery phrase: ${phrase}\n`, `seed phrase is ${phrase}.`])
+      expect(inspectText(text)).toMatchObject([{ rule: 'secret', severity: 'high' }])
+    expect(inspectArguments({ mnemonic: phrase })).toMatchObject([{ rule: 'secret', severity: 'high' }])
+    expect(redactSecrets({ seedPhrase: phrase })).toEqual({ seedPhrase: '[redacted password]' })
+  })
+
+  it('has no finding for texts about seed phrases', () => {
+    expect(
+      inspectText('Seed phrase: the twelve words that your wallet shows when you create it and never again'),
+    ).toEqual([])
+    expect(inspectText(`mnemonic: ${'abandon '.repeat(11)}about`)).toEqual([])
+    expect(inspectText('mnemonic: MOV, operands: two')).toEqual([])
+  })
+})
+
 describe('encoded secrets', () => {
   const token = 'ghp_vfWTx61QSPavtBTVvpSL1fUA45VawNHtoTgw'
   const key = `-----BEGIN OPENSSH PRIVATE KEY-----\n${'LC93AaFCxhdpJynPP4x9z3W7kp0Dhj6gtXLY7AVJRW2M'.repeat(3)}\n-----END OPENSSH PRIVATE KEY-----`

@@ -1,3 +1,5 @@
+import { isSeedPhrase } from './payment-data.ts'
+
 /** A kind of secret that a text can contain. */
 export interface SecretPattern {
   /** What it is, for messages. */
@@ -135,6 +137,22 @@ export const secretPatterns: readonly SecretPattern[] = [
     check: (match) => (isUserAndPassword(match[1]!) ? lastGroup(match, 1) : undefined),
   },
   {
+    kind: 'seed phrase',
+    anchors: [
+      'mnemonic',
+      'seed phrase',
+      'seed_phrase',
+      'seedphrase',
+      'seed words',
+      'recovery phrase',
+      'recovery_phrase',
+      'recovery words',
+    ],
+    pattern:
+      /(?:mnemonic|(?:seed|recovery)[ _-]?(?:phrase|words))["'\\]{0,4}[ \t]{0,4}(?:[:=]|is\b)\s{0,4}["'\\]{0,4}((?:[a-z]{3,8}[ \t,]{1,3}){11,23}[a-z]{3,8})(?![ \t,]{0,3}[a-z])/iy,
+    check: (match) => (isSeedPhrase(match[1]!) ? lastGroup(match, 1) : undefined),
+  },
+  {
     kind: 'JSON web token',
     anchors: alphanumeric.map((next) => `eyj${next}`),
     pattern: new RegExp(`${begin}eyJ[\\w-]{10,2000}\\.[\\w-]{10,8000}\\.[\\w-]{10,2000}`, 'y'),
@@ -188,19 +206,21 @@ export const secretPatterns: readonly SecretPattern[] = [
   },
 ]
 
-/** What the name of a member says about its value: it is a secret, or it is one if it looks random, or in Basic authentication. */
-export type SecretName = 'secret' | 'key' | 'basic' | undefined
+/** What the name of a member says about its value: it is a secret, or it is one if it looks random, or in Basic authentication, or a seed phrase. */
+export type SecretName = 'secret' | 'key' | 'basic' | 'phrase' | undefined
 
 /** Reads the name of a member such as `password` or `apiKey`. */
 export function readSecretName(name: string): SecretName {
   if (/^(?:password|passwd|passphrase|pwd|secret|client_?secret|private_?key)$/i.test(name)) return 'secret'
   if (name === 'auth') return 'basic'
+  if (/^(?:mnemonic|(?:seed|recovery)_?(?:phrase|words))$/i.test(name)) return 'phrase'
   const isKey = /(?:secret|api_?key|access_?key|(?:^|auth|access|refresh|bearer|id)_?token|credential)s?$/i.test(name)
   return isKey ? 'key' : undefined
 }
 
 /** Whether a value is a secret, given the name of its member. */
 export function isSecretValue(name: SecretName, value: string): boolean {
+  if (name === 'phrase') return isSeedPhrase(value)
   if (name === 'basic') return value.length >= 8 && isUserAndPassword(value)
   return name === 'secret' ? !isPlaceholder(value) : name === 'key' && isRandom(value, 16)
 }

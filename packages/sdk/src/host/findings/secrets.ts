@@ -3,6 +3,7 @@ import { Anchors } from './anchors.ts'
 import { decodeEscapes, decodeTexts } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
 import { logSecretPatterns } from './log-secret-patterns.ts'
+import { findCardNumbers } from './payment-data.ts'
 import {
   begin,
   isMadeUp,
@@ -94,8 +95,21 @@ export function checkSecrets(texts: JoinedTexts): Finding[] {
         secretFinding(`${secret.kind} in ${encoding}`, texts.whereIs(start), decoded.slice(secret.start, secret.end)),
       )
   }
-  return [...found, ...checkEscaped(texts, found.length)].slice(0, maxFindings)
+  return [...found, ...checkEscaped(texts, found.length), ...checkCards(texts)].slice(0, maxFindings)
 }
+
+/** Shops and banks handle card numbers all day, so they are shown only. */
+function checkCards(texts: JoinedTexts): Finding[] {
+  return findCardNumbers(texts.text, maxCards).map(({ start }) => ({
+    rule: 'secret',
+    severity: 'low',
+    where: texts.whereIs(start),
+    message: 'The text contains what looks like the number of a payment card.',
+    excerpt: `${texts.text.slice(start, start + 4)}…`,
+  }))
+}
+
+const maxCards = 10
 
 /** Secrets in percent-encoding and escapes, and those with invisible characters between their characters. */
 function checkEscaped(texts: JoinedTexts, found: number): Finding[] {
@@ -190,7 +204,7 @@ function redactMember(key: string, value: unknown, depth: number): unknown {
 }
 
 function redactText(text: string): string {
-  const secrets = withEncoded(findUpTo(text, maxSecrets, redactedAnchors), text)
+  const secrets = withCardsAndEncoded(findUpTo(text, maxSecrets, redactedAnchors), text)
   if (secrets.length === 0) return text
   if (secrets.length >= maxSecrets) return '[redacted text]'
   let result = ''
@@ -202,9 +216,8 @@ function redactText(text: string): string {
   return result + text.slice(last)
 }
 
-/** Adds base64 and hexadecimal text that contains a secret. */
-function withEncoded(secrets: Secret[], text: string): Secret[] {
-  if (text.length < minEncodedChars) return secrets
+/** Adds numbers of cards, and base64 and hexadecimal text that contains a secret. */
+function withCardsAndEncoded(secrets: Secret[], text: string): Secret[] {
   const encoded = decodeTexts(text, { minChars: minEncodedChars, maxChars: Number.POSITIVE_INFINITY }).flatMap(
     ({ text: decoded, start, end }) => {
       const [secret] = findUpTo(decoded, 1, redactedAnchors)
@@ -213,9 +226,10 @@ function withEncoded(secrets: Secret[], text: string): Secret[] {
       return [{ kind: secret.kind, start, end: end + padding }]
     },
   )
-  if (encoded.length === 0) return secrets
+  const cards = findCardNumbers(text, maxSecrets).map((range) => ({ kind: 'card number', ...range }))
+  if (encoded.length + cards.length === 0) return secrets
   let last = 0
-  return [...secrets, ...encoded]
+  return [...secrets, ...encoded, ...cards]
     .sort((a, b) => a.start - b.start)
     .filter(({ start, end }) => {
       if (start < last) return false
