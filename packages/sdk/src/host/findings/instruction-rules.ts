@@ -71,7 +71,10 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'high',
     message: 'The text orders the model to ignore its instructions.',
     mayBeSplit: true,
-    anchors: ['ignore', 'ignoring', 'disregard', 'disregarding', 'forget', 'override', 'overriding', 'bypass'],
+    anchors:
+      'ignore ignoring disregard disregarding forget override overriding bypass bypassing drop discard abandon suspend'.split(
+        ' ',
+      ),
     pattern: new RegExp(
       `\\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass)(?: (?:all|any|every|of|the|my|other|these|those|about)){0,5}(?: ${earlier}){1,3}(?: (?:system|safety|security|developer|user|given|and|or|prior|previous|set|of|the|chat)){0,4} ${orders}\\b` +
         `|\\b(?:ignore|disregard|forget)(?: (?:all|any|of|the|your)){0,4} ${earlier} (?:rules|messages|polic(?:y|ies)|constraints|restrictions|context|commands)\\b` +
