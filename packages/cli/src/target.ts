@@ -218,7 +218,8 @@ export function describeTarget({ config }: Target): string {
 /** A person waits for the answer, so a server that cannot be reached is reported soon. */
 const reconnect = { maxRetries: 1 }
 
-function targetHint(): string {
+/** Names the forms of a target, and the servers of the config files. */
+export function targetHint(): string {
   const names = [...new Set(findServers().map(({ id }) => id))]
   const shown = names.slice(0, 10).join(', ') + (names.length > 10 ? ' ...' : '')
   const forms = 'Pass a URL, a command (node server.js), a file (./server.ts) or the name of a server in a config file'

@@ -1,7 +1,9 @@
+import { existsSync, mkdirSync } from 'node:fs'
 import { Command } from 'commander'
 import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { commandTable } from '../src/command-table.ts'
+import { readJson } from './json-output.ts'
 import { fixture, longestLine, Workspace } from './support.ts'
 
 const notes = fixture('notes.js')
@@ -119,10 +121,49 @@ describe('tenon list', () => {
     expect(stderr).toContain('This is not an MCP server')
   })
 
-  it('names the servers of the config files if there is no target', async () => {
+  it('shows the state of all configured servers if there is no target', async () => {
     using work = new Workspace()
-    work.writeConfig(['files', 'mail'])
-    expect((await work.run(['list'])).stderr).toMatch(/config file: files, mail\n$/)
+    const notesEntry = { command: process.execPath, args: [notes] }
+    const mcpServers = {
+      notes: notesEntry,
+      broken: { command: process.execPath, args: [work.file('missing.js')] },
+      dangerous: { command: process.execPath, args: ['-e', 'process.exit(7)'] },
+      down: { url: 'http://127.0.0.1:9/mcp' },
+      off: { ...notesEntry, disabled: true },
+    }
+    // The file of the user is trusted like the host that it belongs to.
+    mkdirSync(work.file('.cursor'))
+    mkdirSync(work.file('project'))
+    const path = work.write('.cursor/mcp.json', { mcpServers })
+    const json = await work.runIn('project', ['list', '--json'])
+    expect(json.code).toBe(0)
+    const { servers } = readJson('list-servers', json.stdout)
+    expect(
+      servers.map(({ id, state, tools }: { id: string; state: string; tools?: number }) => [id, state, tools]),
+    ).toEqual([
+      ['notes', 'ok', 5],
+      ['broken', 'failed', null],
+      ['dangerous', 'not approved', null],
+      ['down', 'failed', null],
+      ['off', 'disabled', null],
+    ])
+    expect(servers[0]).toMatchObject({ source: path, error: null, ms: expect.any(Number) })
+    expect(servers[3].error).toContain('nothing is listening on 127.0.0.1:9')
+    const { stdout } = await work.runIn('project', ['list'])
+    expect(stdout).toMatch(/^ {2}notes +ok +5 tools +[\d.]+ m?s /m)
+    expect(stdout).toMatch(/^ {2}down +failed .*Cannot connect to/m)
+    expect(longestLine(stdout)).toBeLessThanOrEqual(80)
+  })
+
+  it('starts no server of a file in the current folder that was not approved', async () => {
+    using work = new Workspace()
+    const started = work.file('started')
+    const args = ['-e', `require('fs').writeFileSync(${JSON.stringify(started)}, '')`]
+    work.write('mcp.json', { mcpServers: { evil: { command: process.execPath, args } } })
+    const { code, stdout } = await work.run(['list', '--json'])
+    expect(code).toBe(0)
+    expect(readJson('list-servers', stdout).servers).toMatchObject([{ id: 'evil', state: 'not approved' }])
+    expect(existsSync(started)).toBe(false)
   })
 
   it('shows control characters and bidi marks of a server as code points, within 80 columns', async () => {
@@ -207,13 +248,10 @@ describe('tenon', () => {
       const register = await load()
       register(command)
       const registered = command.commands.find((each) => each.name() === name)
-      let text = ''
-      registered?.configureHelp({ helpWidth: 80 }).configureOutput({
-        writeOut: (part) => {
-          text += part
-        },
-      })
+      const parts: string[] = []
+      registered?.configureHelp({ helpWidth: 80 }).configureOutput({ writeOut: (part) => void parts.push(part) })
       registered?.outputHelp()
+      const text = parts.join('')
       expect(text, name).toMatch(new RegExp(`^Example: tenon ${name}\\b`))
       expect(text, name).not.toContain('words')
       expect(summary.length, name).toBeLessThanOrEqual(37)

@@ -50,6 +50,14 @@ export class Workspace {
     return { code, stdout: child.stdout, stderr: child.stderr }
   }
 
+  /** Runs the command line in a folder of the workspace. */
+  async runIn(folder: string, args: readonly string[]): Promise<Finished> {
+    await using child = new NodeProcess([program, ...args], { cwd: this.file(folder), env: this.env })
+    child.child.stdin?.end()
+    const { code } = await child.exited
+    return { code, stdout: child.stdout, stderr: child.stderr }
+  }
+
   [Symbol.dispose](): void {
     rmSync(this.path, { recursive: true, force: true })
   }

@@ -5,8 +5,8 @@ import { usageError } from '../exit-codes.ts'
 import { viewOffer } from '../list/offer-view.ts'
 import { type ListKind, listKinds, readOffer } from '../list/read-offer.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
-import { createOutput } from '../output.ts'
-import type { TargetWords } from '../target.ts'
+import { createOutput, type Output } from '../output.ts'
+import { type TargetWords, targetHint } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
 
 /** Registers `tenon list`: shows what a server offers. */
@@ -25,11 +25,26 @@ export function registerList(program: Command): void {
 
 async function list(words: readonly string[], flags: CommonFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
+  if (words.length === 0) return await listServers(flags, output)
   const { kind, target } = readWords(words, program)
   await using client = await connectTarget(target, flags, output)
   const offer = await readOffer(client, kind ? [kind] : undefined)
   if (output.isJson) output.printJson(offer)
   else output.print(...viewOffer(offer, output, { withUsage: kind === 'tools' }))
+}
+
+/** Without a target: all configured servers. */
+async function listServers(flags: CommonFlags, output: Output): Promise<void> {
+  // Only this needs the host, which is large.
+  const { checkServers } = await import('../list/check-servers.ts')
+  const servers = await checkServers(flags, output)
+  if (servers.length === 0) throw usageError('No server was given, and no config file has one.', targetHint())
+  if (output.isJson) return output.printJson({ servers })
+  const { viewCheckedServers } = await import('../list/servers-view.ts')
+  output.print(...viewCheckedServers(servers, output))
+  if (servers.some(({ state }) => state === 'not approved'))
+    output.note('To approve servers, run "tenon list" in a terminal.')
+  if (servers.some(({ state }) => state === 'login required')) output.note('Log in with "tenon login <name>".')
 }
 
 interface ListWords {
