@@ -199,6 +199,17 @@ export const commandGroups: readonly CommandGroup[] = [
       },
     ],
   },
+  {
+    title: 'More',
+    commands: [
+      {
+        name: 'completion',
+        usage: '<bash|zsh|fish>',
+        summary: 'complete commands in your shell',
+        load: async () => (await import('./commands/completion.ts')).registerCompletion,
+      },
+    ],
+  },
 ]
 
 /** All commands by name. */

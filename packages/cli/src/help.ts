@@ -27,8 +27,6 @@ export function viewHelp({ paint, width }: Output): string[] {
       paint.strong(title),
       ...commands.flatMap((entry) => row(usageOf(entry), entry.summary)),
     ]),
-    '',
-    paint.strong('More'),
     ...row('help <command>', 'show the options of a command'),
     ...row('--version', 'print the version'),
     '',

@@ -9,6 +9,7 @@ import { questionHandlers } from '../call/question-handlers.ts'
 import { describeTask } from '../call/task-view.ts'
 import { connectTarget } from '../connect-target.ts'
 import { usageError } from '../exit-codes.ts'
+import { rememberTools } from '../known-tools.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
 import { createOutput, type Output, proseWidth } from '../output.ts'
 import type { ContentFlags } from '../results/show-content.ts'
@@ -54,6 +55,7 @@ async function call(words: readonly string[], flags: CallFlags, program: Command
   await using client = await connectTarget(target, flags, output, { tasks: true, note, ...(handlers && { handlers }) })
   const tool = await findTool(client, name)
   const args = parseArgumentWords(pairs, tool.inputSchema, given)
+  rememberTools(target, flags, [tool])
   line = new ProgressLine(name, output)
   if (flags.task) return await startTask({ client, name, args, line, output, target, flags, tool })
   const result = await runCall({ client, name, args, line })

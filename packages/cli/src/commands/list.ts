@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { findServer } from '../config-files.ts'
 import { connectTarget } from '../connect-target.ts'
 import { usageError } from '../exit-codes.ts'
+import { rememberTools } from '../known-tools.ts'
 import { viewOffer } from '../list/offer-view.ts'
 import { type ListKind, listKinds, readOffer } from '../list/read-offer.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
@@ -29,6 +30,7 @@ async function list(words: readonly string[], flags: CommonFlags, program: Comma
   const { kind, target } = readWords(words, program)
   await using client = await connectTarget(target, flags, output)
   const offer = await readOffer(client, kind ? [kind] : undefined)
+  if (offer.tools) rememberTools(target, flags, offer.tools)
   if (output.isJson) output.printJson(offer)
   else output.print(...viewOffer(offer, output, { withUsage: kind === 'tools' }))
 }
