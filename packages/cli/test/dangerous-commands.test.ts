@@ -66,7 +66,9 @@ describe('a dangerous command in a config file', () => {
       gateway.child.kill('SIGTERM')
       await gateway.exited
     }
-    expect(decisionsIn(audit)).toEqual([{ allowed: true, by: 'program', reason: '--allow-command allowed it (once)' }])
+    expect(decisionsIn(audit)).toEqual([
+      { allowed: true, by: 'program', reason: '--allow-command allowed it (until-close)' },
+    ])
     rmSync(marker)
     for (const allowed of [[], ['--allow-command', `${command} `], ['--allow-command', 'shell']]) {
       expect((await work.run([...args, ...allowed])).code).toBe(4)

@@ -122,6 +122,7 @@ describe('a client that polls too fast', () => {
       )
       expect(new Set(guesses.map(({ error }) => error?.code))).toEqual(new Set([-32602, -32000]))
       await eventually(async () => (await fast.request('tasks/get', { taskId })).error === undefined)
+      expect(world.errors.splice(0)).toMatchObject([{ message: expect.stringContaining('limits.taskRequests') }])
     },
     { channels: ['http'] },
   )

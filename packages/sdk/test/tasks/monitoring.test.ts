@@ -99,6 +99,7 @@ describe('polling above the rate limit', () => {
           recent: 1,
         },
       ])
+      expect(world.errors.splice(0)).toMatchObject([{ message: expect.stringContaining('limits.taskRequests') }])
     },
     { channels: ['http'] },
   )

@@ -92,7 +92,10 @@ describe.each([...revisionIds])('a server process that receives bad input (%s)',
     expect(await provoke(inherited)).toEqual([refusal(-32600)])
     const meta = JSON.stringify(paramsOf(revision)._meta ?? {})
     const name = `{"jsonrpc":"2.0","id":"p","method":"tools/call","params":{"__proto__":{"name":"echo"},"_meta":${meta}}}\n`
-    expect(await provoke(name)).toEqual([refusalOf('p', -32602)])
+    const said = await provoke(name)
+    const { message } = said[0]!.error!
+    expect(message).toContain('params.name')
+    expect(said).toEqual([{ jsonrpc: '2.0', id: 'p', error: { code: -32602, message, data: { details: message } } }])
   })
 
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
