@@ -281,6 +281,11 @@ describe('a question', () => {
     expect((await person.sees(write, { findings })).join('\n')).toContain('\u001b[33m»ghp_1«\u001b[0m')
   })
 
+  it('does not mention variables if a command gets none', async () => {
+    const action: HostAction = { kind: 'connect', server: files, target: 'node files.js', env: [], before: undefined }
+    expect((await new Person().sees(action)).join('\n')).not.toContain('Variables')
+  })
+
   it('shows a complete command line, and the one that was approved before', async () => {
     const target = `npx -y some-server ${Array.from({ length: 60 }, (_, index) => `--option-${index}`).join(' ')} ; rm -rf /`
     const action: HostAction = {

@@ -110,6 +110,17 @@ describe('many unread responses', () => {
     await client.stillServes()
   })
 
+  it('are all sent if pipelined responses do not exceed maxQueuedBytes', async () => {
+    const http = await serve(createBig(), { maxQueuedBytes: 30 * megabyte })
+    const connection = await callUnread(new RawClient(http.port, modern), 'big', 2)
+    await eventually(() => http.metrics.calls === 0 && http.metrics.unsentBytes > megabyte)
+    connection.socket.resume()
+    for (let count = 0; count < 2; count++) {
+      expect((await connection.response()).body.length).toBeGreaterThan(8 * megabyte)
+    }
+    expect(connection.ended).toBe(false)
+  })
+
   it('do not include a single response, however large', async () => {
     const http = await serve(createBig(), { maxQueuedBytes: megabyte })
     const client = new RawClient(http.port, modern)
