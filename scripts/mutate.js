@@ -45,7 +45,7 @@ for (const mutant of mutants) {
   if (tests.length > 0) jobs.push({ mutant, replacement, tests, limitMs })
   else results.push({ ...describe(mutant), status: 'uncovered', files: 0 })
 }
-log(`${mutants.length} mutants, ${jobs.length} of them in functions that tests run`)
+log(`${mutants.length} mutants, ${jobs.length} of them in code that tests run`)
 const began = performance.now()
 await new MutantPool().run(jobs, Number(options.workers), ({ mutant, tests }, { status, killedBy, ms }) => {
   results.push({ ...describe(mutant), status, killedBy, files: tests.length, ms })

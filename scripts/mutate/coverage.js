@@ -5,10 +5,12 @@ import { dirname, join, relative } from 'node:path'
 import { createVitest } from 'vitest/node'
 
 const root = new URL('../..', import.meta.url).pathname
+/** The numbers of functions and branches depend on how they are found. */
+const points = hashOf(readFileSync(new URL('./mutants.js', import.meta.url)))
 const cache = join(root, 'node_modules/.cache/tenon-mutate/coverage.json')
 
 /**
- * Returns for each fast test file how long it takes, and which functions of which sources it runs. The result is cached: after a
+ * Returns for each fast test file how long it takes, and which functions and branches of which sources it runs. The result is cached: after a
  * change, only the tests are run again that changed, or that run something in a source that changed.
  * @param log Receives lines about the progress.
  */
@@ -22,7 +24,7 @@ export async function readCoverage(log) {
     test.isPassed && test.hash === hashOfTest(path) && !Object.keys(test.hits).some((source) => changed.has(source))
   const kept = Object.fromEntries(Object.entries(known.tests).filter(isCurrent))
   const tests = { ...kept, ...(await run(new Set(Object.keys(kept)), log)) }
-  const coverage = { sources: Object.fromEntries(sources), tests }
+  const coverage = { points, sources: Object.fromEntries(sources), tests }
   mkdirSync(dirname(cache), { recursive: true })
   writeFileSync(cache, JSON.stringify(coverage))
   return tests
@@ -30,10 +32,12 @@ export async function readCoverage(log) {
 
 function readCache() {
   try {
-    return JSON.parse(readFileSync(cache, 'utf8'))
+    const known = JSON.parse(readFileSync(cache, 'utf8'))
+    if (known.points === points) return known
   } catch {
-    return { sources: {}, tests: {} }
+    // There is none yet.
   }
+  return { sources: {}, tests: {} }
 }
 
 /** Runs all test files but those that are known. */

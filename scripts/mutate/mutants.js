@@ -13,20 +13,21 @@ export const operators = {
 
 /**
  * Lists the mutants of a source file.
- * @returns Each replaces the text from `start` to `end`. `function` is the index of its function in `functionsOf`, or -1.
+ * @returns Each replaces the text from `start` to `end`. `point` is the index of the code that must run for a test to notice it
+ * (see `pointsOf`), or -1 if it runs when the module is loaded.
  */
 export function mutantsOf(path, text) {
   const file = parse(path, text)
-  const indexes = new Map(functionsOf(file).map((node, index) => [node, index]))
+  const indexes = new Map(pointsOf(file).map((node, index) => [node, index]))
   const found = []
-  const add = (operator, start, end, replacement, within) => {
-    const { line } = file.getLineAndCharacterOfPosition(start)
-    found.push({ path, operator, start, end, replacement, line: line + 1, function: within })
-  }
   const visit = (node, within) => {
     const inside = indexes.get(node) ?? within
-    for (const [operator, start, end, replacement] of mutationsOf(node, file))
-      add(operator, start, end, replacement, inside)
+    for (const [operator, start, end, replacement] of mutationsOf(node, file)) {
+      // Without its guard, code behaves differently only where the guard would have left it.
+      const point = operator === 'guard' ? indexes.get(node.thenStatement) : inside
+      const line = file.getLineAndCharacterOfPosition(start).line + 1
+      found.push({ path, operator, start, end, replacement, line, point })
+    }
     ts.forEachChild(node, (child) => visit(child, inside))
   }
   visit(file, -1)
@@ -38,43 +39,52 @@ export function mutate(text, { start, end, replacement }) {
   return text.slice(0, start) + replacement + text.slice(end)
 }
 
-/** The functions of a file that have a body, in the order of the text. */
-export function functionsOf(file) {
+/** The parts of a file that may or may not run: functions that have a body, and the branches of `if`. In the order of the text. */
+function pointsOf(file) {
   const found = []
   const visit = (node) => {
-    if (ts.isFunctionLike(node) && node.body) found.push(node)
+    if (isPoint(node)) found.push(node)
     ts.forEachChild(node, visit)
   }
   visit(file)
   return found
 }
 
-/** Inserts a statement into every function that records that it ran. Lines keep their numbers. */
+function isPoint(node) {
+  if (ts.isFunctionLike(node)) return node.body !== undefined
+  const { parent } = node
+  return parent !== undefined && ts.isIfStatement(parent) && node !== parent.expression && !ts.isIfStatement(node)
+}
+
+/** Inserts code into every point that records that it ran. Lines keep their numbers. */
 export function instrument(path, text) {
   const file = parse(path, text)
-  const functions = functionsOf(file)
+  const points = pointsOf(file)
   const name = JSON.stringify(path)
   // A function declaration can be called before its module is evaluated, so nothing here may depend on the order.
   const header =
     `var __hits; function __hit(n) { __hits ??= ((globalThis.__tenonHits ??= new Map()).get(${name}) ?? ` +
-    `globalThis.__tenonHits.set(${name}, new Uint8Array(${functions.length})).get(${name})); __hits[n] = 1 } `
-  const insertions = functions.flatMap(({ body }, index) =>
-    ts.isBlock(body)
-      ? [[body.getStart(file) + 1, `__hit(${index});`]]
-      : [
-          [body.getStart(file), `(__hit(${index}),`],
-          [body.end, ')'],
-        ],
-  )
-  // At the same place, an outer function comes first when it opens, and last when it closes; both are stable here.
-  insertions.sort(([one], [other]) => one - other)
+    `globalThis.__tenonHits.set(${name}, new Uint8Array(${points.length})).get(${name})); __hits[n] = 1 } `
+  const insertions = points.flatMap((point, index) => insertionsFor(point, index, file))
   let result = header
   let last = 0
-  for (const [at, inserted] of insertions) {
+  // Of two at the same place, the one that ends something comes first, and an outer one opens before an inner one.
+  for (const { at, inserted } of insertions.toSorted((one, other) => one.at - other.at || one.rank - other.rank)) {
     result += text.slice(last, at) + inserted
     last = at
   }
   return result + text.slice(last)
+}
+
+function insertionsFor(point, index, file) {
+  const code = ts.isFunctionLike(point) ? point.body : point
+  const start = code.getStart(file)
+  if (ts.isBlock(code)) return [{ at: start + 1, rank: index, inserted: `__hit(${index});` }]
+  const [open, close] = ts.isFunctionLike(point) ? [`(__hit(${index}),`, ')'] : [`{__hit(${index});`, '}']
+  return [
+    { at: start, rank: index, inserted: open },
+    { at: code.end, rank: -1 - index, inserted: close },
+  ]
 }
 
 function parse(path, text) {

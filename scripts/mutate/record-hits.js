@@ -1,4 +1,4 @@
-// Writes which functions of the sources ran in a test file. Files share a process, so the record begins anew with each.
+// Writes which functions and branches of the sources ran in a test file. Files share a process, so the record begins anew with each.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect } from 'vitest'

@@ -45,7 +45,7 @@ const columns = ['killed', 'timeout', 'survived', 'uncovered']
 
 const titles = {
   survived: 'Mutants that no test noticed',
-  uncovered: 'Mutants in functions that no fast test runs in its own process',
+  uncovered: 'Mutants in code that no fast test runs in its own process',
 }
 
 function byPlace(one, other) {

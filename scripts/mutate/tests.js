@@ -5,15 +5,15 @@ const budgetMs = 45_000
 const common = new Set(['packages', 'sdk', 'src', 'test', 'ts', 'index'])
 
 /**
- * Chooses the test files that run the function of a mutant, the most promising first: those with a similar name or that run little
- * else, and of these the fast ones. Code outside of functions counts as run by every test that runs a function of the file.
+ * Chooses the test files that run the code of a mutant, the most promising first: those with a similar name or that run little
+ * else, and of these the fast ones. Code that runs when a module is loaded counts as run by every test that runs anything of the file.
  */
 export function chooseTests(mutant, coverage) {
   const words = wordsIn(mutant.path)
   const candidates = []
   for (const [path, { project, ms, isPassed, hits }] of Object.entries(coverage)) {
     const run = hits[mutant.path]
-    if (!isPassed || !run || !(mutant.function < 0 || run.includes(mutant.function))) continue
+    if (!isPassed || !run || !(mutant.point < 0 || run.includes(mutant.point))) continue
     const all = Object.values(hits).reduce((sum, { length }) => sum + length, 0)
     const shared = [...wordsIn(path)].filter((word) => words.has(word)).length
     candidates.push({ path, project, ms, promise: (1 + 2 * shared + (20 * run.length) / all) / (300 + ms) })

@@ -1,4 +1,4 @@
-// The fast tests, with sources that record which functions run (TENON_MUTATE=coverage) or that contain one mutant. Sources are
+// The fast tests, with sources that record which functions and branches run (TENON_MUTATE=coverage) or that contain one mutant. Sources are
 // changed while they are loaded, so the files themselves stay as they are.
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
