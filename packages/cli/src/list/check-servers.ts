@@ -63,7 +63,7 @@ async function checkFile(
     output: { ...output, note: () => {} },
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true && !output.isJson,
     color: flags.color && !process.env.NO_COLOR,
-    trust: { connections: scope === 'user' ? 'unsuspicious' : 'none', by: 'tenon list', duration: 'once' },
+    trust: { connections: scope === 'user' ? 'unsuspicious' : 'none', by: 'tenon list', duration: 'until-close' },
     allowedCommands: [],
     inTerminal: 'Run "tenon list" in a terminal',
   })
