@@ -1,7 +1,7 @@
 // Programs that relay messages between transports, and a server over HTTP, each started unmodified on both SDKs. They use the
 // transports without a client or server object.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { connect, SSEClientTransport } from 'tenon/client'
@@ -130,12 +130,15 @@ async function contentOf(call) {
 async function talkOverWebSocket(url) {
   url.protocol = 'ws'
   const socket = new WebSocket(url)
+  // Keeps messages that arrive together, of which `once` would only see the first.
+  const messages = on(socket, 'message', { close: ['close'] })
   await once(socket, 'open')
   const ask = async (id, method, params) => {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     for (;;) {
-      const [data] = await once(socket, 'message')
-      const message = JSON.parse(data)
+      const { done, value } = await messages.next()
+      if (done) throw new Error(`The gateway closed the connection before it answered ${method}`)
+      const message = JSON.parse(value[0])
       if (message.id === id) return message.result
     }
   }
