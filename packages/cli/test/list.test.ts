@@ -135,7 +135,10 @@ describe('tenon list', () => {
     mkdirSync(work.file('.cursor'))
     mkdirSync(work.file('project'))
     const path = work.write('.cursor/mcp.json', { mcpServers })
-    const json = await work.runIn('project', ['list', '--json'])
+    const [json, { stdout }] = await Promise.all([
+      work.runIn('project', ['list', '--json']),
+      work.runIn('project', ['list']),
+    ])
     expect(json.code).toBe(0)
     const { servers } = readJson('list-servers', json.stdout)
     expect(
@@ -149,9 +152,9 @@ describe('tenon list', () => {
     ])
     expect(servers[0]).toMatchObject({ source: path, error: null, ms: expect.any(Number) })
     expect(servers[3].error).toContain('nothing is listening on 127.0.0.1:9')
-    const { stdout } = await work.runIn('project', ['list'])
     expect(stdout).toMatch(/^ {2}notes +ok +5 tools +[\d.]+ m?s /m)
-    expect(stdout).toMatch(/^ {2}down +failed .*Cannot connect to/m)
+    expect(stdout).toMatch(/^ {2}down +failed .*Cannot connect/m)
+    expect(stdout).toMatch(/^ {2}broken +failed .*Error: Cannot find/m)
     expect(longestLine(stdout)).toBeLessThanOrEqual(80)
   })
 

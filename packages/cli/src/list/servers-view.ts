@@ -17,12 +17,17 @@ export function viewCheckedServers(servers: readonly CheckedServer[], { paint, w
         const time = ms === null ? '' : ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`
         const name = padEnd(fit(safeLine(id), left), left)
         const start = `  ${name}  ${padEnd(state, 14)}  ${padEnd(count, 9)} ${time.padStart(7)}  `
-        const text = fit(
-          safeLine(state === 'not approved' ? address : (error ?? address), 1_000),
-          width - columnsOf(start),
-        )
+        const detail = state === 'not approved' || error === null ? address : shortReason(error)
+        const text = fit(safeLine(detail, 1_000), width - columnsOf(start))
         const isBroken = state !== 'ok' && state !== 'disabled'
         return start + (isBroken ? paint.warning(text) : paint.faint(text))
       }),
   ])
+}
+
+/** There is one line, so of the stderr of a process only the line that names the error is shown, and first. */
+function shortReason(error: string): string {
+  const [what = '', stderr = ''] = error.split('. The end of its stderr:\n')
+  const line = stderr.split('\n').find((each) => /^\s*\w*(?:Error|Exception)\b.*: /.test(each))
+  return line === undefined ? error : `${line.trim()} - ${what}`
 }
