@@ -106,7 +106,7 @@ export class McpServer {
     for (const name of ['Tool', 'Resource', 'Prompt']) {
       Object.assign(McpServer.prototype, {
         [name.toLowerCase()]: () => {
-          throw new TypeError(`Use register${name}(name, config, handler)`)
+          throw new TypeError(`McpServer has no method ${name.toLowerCase()}(). Use register${name}()`)
         },
       })
     }

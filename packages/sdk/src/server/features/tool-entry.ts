@@ -136,7 +136,7 @@ function inTool<T>(name: string, what: string, work: () => T): T {
 function objectSchema(name: string, schema: Record<string, unknown>): JsonObjectSchema {
   if (schema.type !== undefined && schema.type !== 'object') {
     throw new TypeError(
-      `Tool "${name}", inputSchema: the root must have type "object", not ${JSON.stringify(schema.type)}`,
+      `Tool "${name}", inputSchema: the root must have type "object", not ${JSON.stringify(schema.type)}. Name the arguments: { value: ... }`,
     )
   }
   return { type: 'object', ...(schema.properties === undefined && { properties: {} }), ...schema }

@@ -38,6 +38,11 @@ describe('a mistake in code that uses the library is reported where it is made',
       /a is a schema of a library/,
     ],
     [
+      'a schema whose root is not an object',
+      () => server.registerTool('e', { inputSchema: z.string() as never }, () => 'x'),
+      /must have type "object", not "string"\. Name the arguments/,
+    ],
+    [
       'a template given as a string',
       () => server.registerResource('d', 'x://{id}', {}, () => 'x'),
       /new ResourceTemplate/,
@@ -177,7 +182,7 @@ it('a prompt with z.number() says that arguments are text, and z.coerce.number()
 it.each(['tool', 'resource', 'prompt'])('server.%s() names the method to use', (name) => {
   const method = (new McpServer(info) as unknown as Record<string, () => void>)[name]
   const better = `register${name[0]?.toUpperCase()}${name.slice(1)}`
-  expect(() => method?.()).toThrow(`Use ${better}(name, config, handler)`)
+  expect(() => method?.()).toThrow(`McpServer has no method ${name}(). Use ${better}()`)
 })
 
 it('a rate limit that is exceeded is reported to onError once', async () => {
