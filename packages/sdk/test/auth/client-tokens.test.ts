@@ -96,6 +96,19 @@ describe('access tokens', () => {
     expect(`${error.trace} ${inspect(error, { depth: 9, showHidden: true })}`).not.toMatch(/acc3ss|r3fresh/)
   })
 
+  it('asks a function for another token once, and a fixed token is not sent again', async () => {
+    await using gate = await Gate.start()
+    gate.judge = () => gate.refusal
+    let asked = 0
+    const attempts = async (auth: ReturnType<typeof bearer>) => {
+      const before = gate.calls.length
+      await connect(gate.url, { revision: '2025-11-25', auth }).catch(() => {})
+      return gate.calls.slice(before).map(({ headers }) => headers.authorization)
+    }
+    expect(await attempts(bearer(() => `token ${++asked}`))).toEqual(['Bearer token 1', 'Bearer token 2'])
+    expect(await attempts(bearer('fixed'))).toEqual(['Bearer fixed'])
+  })
+
   it('accepts a token from elsewhere [AUTH-005]', async () => {
     await using gate = await Gate.start()
     const own = await connect(gate.url, { revision: '2025-11-25', auth: bearer('of-my-own') })

@@ -105,6 +105,25 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect(url.searchParams.get('resource')).toBe(`${vault.url}`)
   })
 
+  it('accept no flow of another version or shape, and show nothing of it', async () => {
+    await using vault = await protectedServer()
+    const { url, flow } = await beginAuthorization(vault.url, { redirectUrl })
+    const back = await followRedirect(url)
+    const known = JSON.parse(flow) as Record<string, unknown>
+    const others = [
+      { ...known, version: 2 },
+      { ...known, flow: 'x' },
+      { ...known, flow: { ...(known.flow as object), server: null } },
+      { ...known, flow: { ...(known.flow as object), client: undefined } },
+      [known],
+    ]
+    for (const other of [...others.map((each) => JSON.stringify(each)), 's3cret', '']) {
+      const error = await completeAuthorization(back, other).catch((problem: Error) => problem)
+      expect(error).toMatchObject({ code: 'invalid-argument', message: expect.not.stringContaining('s3cret') })
+    }
+    expect((await completeAuthorization(back, flow)).issuer).toBe(vault.as.issuer)
+  })
+
   it('redeem no code with a wrong or missing state [AUTH-088]', async () => {
     await using vault = await protectedServer()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl })
