@@ -21,7 +21,7 @@ const ownProcess = [
   'packages/sdk/test/era/{deprecated,lifecycle-stateless,states,version-probe}.test.ts',
   'packages/sdk/test/host/{gateway-output,store-processes}.test.ts',
   'packages/sdk/test/security/advisories-clients.test.ts',
-  'packages/sdk/test/server/features/{author-helpers,invalid-output,schemas}.test.ts',
+  'packages/sdk/test/server/features/{author-helpers,invalid-output,mistakes,schemas}.test.ts',
   'packages/sdk/test/transport/http/server/module-scope.test.ts',
   'packages/sdk/test/transport/stdio/{attacks,bad-server,child-process,line-separators,restart,server-end,shutdown,slow-and-large}.test.ts',
 ]
