@@ -24,6 +24,9 @@ export const notPossible: Readonly<Record<string, Readonly<Record<string, string
   'argument-headers': {
     'are ignored in a session on request': afterLookup,
   },
+  guards: {
+    'a resumed stream counts, and is a 429 if there is no room': idleLogs,
+  },
   headers: {
     'are checked if present, before the tool runs': afterLookup,
     'are checked for tools of mounted servers': afterLookup,
