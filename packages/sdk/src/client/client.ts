@@ -324,7 +324,8 @@ export class Client {
     // 2025-03-26 lifecycle: the handshake is never part of a batch.
     if (requests.some(({ method }) => method === 'initialize'))
       throw new TypeError('A batch cannot contain "initialize". connect() sends it.')
-    return this.#requester.batch(requests, options)
+    const sendOne = ({ method, params }: BatchRequest) => this.request(method, params, options)
+    return this.#requester.batch(requests, options, sendOne)
   }
 
   /** Checks that the server responds. On revisions without `ping` the client sends `server/discover`. */

@@ -84,10 +84,14 @@ export class Requester {
     return answer
   }
 
-  /** Sends several requests as one batch if the revision has batches, otherwise one by one. */
+  /**
+   * Sends several requests as one batch if the revision has batches, otherwise one by one.
+   * @param sendOne Sends a request that is not part of a batch.
+   */
   async batch(
     requests: readonly BatchRequest[],
     options: CallOptions | undefined,
+    sendOne: (request: BatchRequest) => Promise<ResultObject>,
   ): Promise<PromiseSettledResult<ResultObject>[]> {
     const { connection, defaults, addMeta } = this.#options
     const { era, link } = await connection.ready()
@@ -95,8 +99,7 @@ export class Requester {
       const problem = this.#problemWith(method, params)
       if (problem) throw problem
     }
-    if (!link.batching || requests.length < 2)
-      return Promise.allSettled(requests.map(({ method, params }) => this.requestAny(method, params, options)))
+    if (!link.batching || requests.length < 2) return Promise.allSettled(requests.map((request) => sendOne(request)))
     const sent = requests.map(({ method, params }) => {
       const complete = addMeta(params, options)
       return { method, params: complete && era.facts.revision.toParams(method, complete) }

@@ -46,6 +46,20 @@ describe('client.batch', () => {
     expect(sent.filter(Array.isArray).map((batch) => batch.length)).toEqual([3])
   })
 
+  it('mirrors arguments in headers where requests are sent one by one, on 2026-07-28 [RPC-021]', async () => {
+    const server = new McpServer(info)
+    const region = { type: 'string', 'x-mcp-header': 'Region' }
+    const inputSchema = { type: 'object', properties: { region }, required: ['region'] } as const
+    server.registerTool('deploy', { inputSchema }, ({ region }) => `to ${region}`)
+    await using http = await serve(server)
+    await using client = await connect(String(http.url), { revision: '2026-07-28' })
+    const deploy = (region: string) => ({ method: 'tools/call', params: { name: 'deploy', arguments: { region } } })
+    expect(await client.batch([deploy('eu'), deploy('us')])).toMatchObject([
+      { status: 'fulfilled', value: { content: [{ type: 'text', text: 'to eu' }] } },
+      { status: 'fulfilled', value: { content: [{ type: 'text', text: 'to us' }] } },
+    ])
+  })
+
   it('fails every request of a batch if the connection ends', async () => {
     const server = createServer()
     server.registerTool('wait', {}, () => new Promise<string>(() => {}))
