@@ -163,7 +163,7 @@ export {
 } from '../server/server.ts'
 export type { StateKey } from '../server/state-handles.ts'
 export { processStateKey, type StateHandles, type StateHandlesOptions, stateHandles } from '../server/state-handles.ts'
-export { ToolError } from '../server/tool-error.ts'
+export { ToolError, type ToolErrorOptions } from '../server/tool-error.ts'
 export { isWithinRoots } from '../server/within-roots.ts'
 export { MemoryBus, type MemoryBusOptions } from '../store/memory/bus.ts'
 export { MemoryEventStore, type MemoryEventStoreOptions } from '../store/memory/events.ts'

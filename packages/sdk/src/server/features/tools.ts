@@ -195,8 +195,9 @@ export class ToolResults {
     }
     const { sanitize, maskErrors } = this.#server
     if (error instanceof ToolError) {
-      const content = sanitize ? sanitizeValue(error.content, sanitize) : error.content
-      return this.#complete(entry, { content, isError: true })
+      const { content, structuredContent } = error
+      const result = { content, ...(structuredContent && { structuredContent }), isError: true }
+      return this.#complete(entry, sanitize ? sanitizeValue(result, sanitize) : result)
     }
     const message = maskErrors ? undefined : messageOf(entry.name, error)
     if (message !== undefined) return failure(sanitize ? sanitize(message) : message)

@@ -17,10 +17,13 @@ function failing(options?: ConstructorParameters<typeof McpServer>[1]) {
     throw leak
   })
   server.registerTool('tool-error', {}, () => {
-    throw new ToolError([
-      { type: 'text', text: leak },
-      { type: 'image', data: 'AAEC', mimeType: 'image/png' },
-    ])
+    throw new ToolError(
+      [
+        { type: 'text', text: leak },
+        { type: 'image', data: 'AAEC', mimeType: 'image/png' },
+      ],
+      { structuredContent: { cause: leak } },
+    )
   })
   server.registerTool('protocol-error', {}, () => {
     throw new ProtocolError(ErrorCode.InternalError, leak, { kept: leak })
@@ -40,7 +43,8 @@ describe('errors that handlers throw', () => {
     await using pair = await wire.connect(failing())
     expect((await pair.client.callTool('throws')).text).toBe(clean)
     expect((await pair.client.callTool('rejects')).text).toBe(clean)
-    const { content } = await pair.client.callTool('tool-error')
+    const { content, structuredContent } = await pair.client.callTool('tool-error')
+    if (wire.revision.id >= '2025-06-18') expect(structuredContent).toEqual({ cause: clean })
     expect(content).toEqual([
       { type: 'text', text: clean },
       { type: 'image', data: 'AAEC', mimeType: 'image/png' },

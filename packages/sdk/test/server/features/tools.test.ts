@@ -355,6 +355,20 @@ describe('a tool that throws', () => {
     expect(blocks.content.map(({ type }) => type)).toEqual(['text', 'image'])
   })
 
+  everyWire('can throw ToolError with structured content for programs [TOOL-038]', async (wire) => {
+    const server = new McpServer(info)
+    const outputSchema = z.object({ rows: z.number() })
+    server.registerTool('code', { outputSchema }, () => {
+      throw new ToolError('Too many rows', { structuredContent: { code: 'TOO_MANY', limit: 10 } })
+    })
+    await using pair = await wire.connect(server)
+    const result = await pair.client.callTool('code')
+    expect(result).toMatchObject({ isError: true, content: [{ type: 'text', text: 'Too many rows' }] })
+    // Earlier revisions have no structured content.
+    const isKnown = wire.revision.id >= '2025-06-18'
+    expect(result.structuredContent).toEqual(isKnown ? { code: 'TOO_MANY', limit: 10 } : undefined)
+  })
+
   everyWire('can throw ProtocolError to answer with a protocol error', async (wire) => {
     const { server, onError } = failing(new ProtocolError(-32050, 'Locked', { by: 'someone' }))
     await using pair = await wire.connect(server)
