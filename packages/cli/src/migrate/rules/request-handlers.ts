@@ -71,6 +71,7 @@ function rewriteHandler(
   if (owner.endsWith('Server') && isRequest) {
     handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_params'] })
     keepErrorMessages(rewrite, fn)
+    reportParsing(rewrite, fn)
     if (method === 'tools/list' && rewrite.isTypeScript) castTools(rewrite, fn)
     if (rewrite.isTypeScript) castResults(rewrite, fn, method)
   }
@@ -259,13 +260,8 @@ function keepErrorMessages(rewrite: FileRewrite, fn: FunctionNode): void {
   for (const thrown of fn.getDescendantsOfKind(ts.SyntaxKind.ThrowStatement)) {
     const error = thrown.getExpression()
     if (!Node.isNewExpression(error) || error.getExpression().getText() !== 'Error') continue
-    const isCaught = thrown
-      .getAncestors()
-      .some(
-        (ancestor) => Node.isTryStatement(ancestor) && ancestor.getPos() >= fn.getPos() && isInBlock(thrown, ancestor),
-      )
     const [message, options] = error.getArguments()
-    if (isCaught || !message || options) continue
+    if (isCaught(thrown, fn) || !message || options) continue
     const protocolError = rewrite.need({ from: 'tenon', name: 'ProtocolError' })
     const codes = rewrite.need(
       { from: 'tenon', name: 'ErrorCode' },
@@ -273,6 +269,37 @@ function keepErrorMessages(rewrite: FileRewrite, fn: FunctionNode): void {
     )
     rewrite.replaceRange(error.getStart(), message.getStart(), `new ${protocolError}(${codes}.InternalError, `)
   }
+}
+
+/** Objects whose `parse` is not one of a schema. */
+const otherParsers = new Set(['JSON', 'Date', 'URL', 'path', 'url', 'qs', 'querystring', 'marked', 'yaml', 'YAML'])
+
+/** Reports schemas that throw in a handler of `Server`, also in functions of the same file that it calls. */
+function reportParsing(rewrite: FileRewrite, fn: FunctionNode, seen = new Set<Node>([fn])): void {
+  for (const call of fn.getDescendantsOfKind(ts.SyntaxKind.CallExpression)) {
+    if (isCaught(call, fn)) continue
+    const called = functionOf(call.getExpression())
+    if (called && called.getSourceFile() === rewrite.file && !seen.has(called)) {
+      seen.add(called)
+      reportParsing(rewrite, called, seen)
+    }
+    const callee = call.getExpression()
+    if (!Node.isPropertyAccessExpression(callee) || !/^parse(Async)?$/.test(callee.getName())) continue
+    if (call.getArguments().length === 0 || otherParsers.has(callee.getExpression().getText())) continue
+    rewrite.report(
+      call,
+      call.getText().split('\n')[0]!,
+      'If it throws, the official SDK sends the text of the schema error. Tenon sends "Internal error", because such a text may give away internals.',
+      'Use safeParse() and throw new ProtocolError(ErrorCode.InvalidParams, message), or return { isError: true, content } for the model.',
+    )
+  }
+}
+
+/** Whether an error that is thrown at a node is caught in the function, and not thrown again. */
+function isCaught(node: Node, fn: FunctionNode): boolean {
+  return node
+    .getAncestors()
+    .some((ancestor) => Node.isTryStatement(ancestor) && ancestor.getPos() >= fn.getPos() && isInBlock(node, ancestor))
 }
 
 function isInBlock(node: Node, statement: Node): boolean {
