@@ -42,3 +42,33 @@ ${rest}`
     expect(found('try { return ArgsSchema.parse(request) } catch (error) { log(error); throw error }')).toHaveLength(1)
   })
 })
+
+describe('inserted lines', () => {
+  it('have the indentation of the file', () => {
+    const program = (unit: string) => `import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { CallToolResult, ListToolsResult, GetPromptResult, ListPromptsResult, ReadResourceResult, Tool } from '@modelcontextprotocol/sdk/types.js'
+
+export const server = new McpServer({ name: 'demo', version: '1.0.0' }, {
+${unit}instructions: 'Add.',
+})
+export let all: [CallToolResult, ListToolsResult, GetPromptResult, ListPromptsResult, ReadResourceResult, Tool]
+server.tool(
+${unit}'add',
+${unit}'Adds',
+${unit}{
+${unit}${unit}a: z.number(),
+${unit}},
+${unit}async ({ a }) => ({ content: [] }),
+)
+server.server.onerror = (error) => console.error(error)
+`
+    for (const unit of ['  ', '    ', '\t']) {
+      const { text } = migrateOne(program(unit))
+      expect(text).toContain(`import type {\n${unit}CallToolResult,\n`)
+      expect(text).toContain(`${unit}instructions: 'Add.',\n${unit}onError: `)
+      expect(text).toContain(
+        `${unit}'add',\n${unit}{\n${unit}${unit}description: 'Adds',\n${unit}${unit}inputSchema: {\n${unit}${unit}${unit}a: z.number(),\n${unit}${unit}},\n${unit}},\n`,
+      )
+    }
+  })
+})

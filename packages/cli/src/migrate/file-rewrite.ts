@@ -27,6 +27,7 @@ export class FileRewrite {
   oldNames: ReadonlySet<string> = new Set()
   readonly #wanted = new Map<string, Map<string, Wanted>>()
   #names: ReadonlySet<string> | undefined
+  #indentUnit: string | undefined
 
   constructor(file: SourceFile, path: string) {
     this.file = file
@@ -38,6 +39,17 @@ export class FileRewrite {
   get quote(): string {
     const [, quote] = /(['"])(?:@modelcontextprotocol\/|fastmcp['"])/.exec(this.file.getFullText()) ?? []
     return quote ?? (/\bfrom\s*"/.test(this.file.getFullText()) ? '"' : "'")
+  }
+
+  /** One step of the indentation that the file has most often. */
+  get indentUnit(): string {
+    this.#indentUnit ??= indentUnitOf(this.file.getFullText())
+    return this.#indentUnit
+  }
+
+  /** The white space at the start of the line of a node. */
+  lineIndent(node: Node): string {
+    return /^[ \t]*/.exec(this.file.getFullText().slice(node.getStartLinePos()))![0]
   }
 
   /** Whether the file has types. */
@@ -213,6 +225,17 @@ export class FileRewrite {
     this.consumed.add(node)
     for (const inner of node.getDescendants()) if (Node.isIdentifier(inner)) this.consumed.add(inner)
   }
+}
+
+/** The white space that lines get after one that opens a bracket: two spaces, unless most lines of the file get something else. */
+function indentUnitOf(text: string): string {
+  const counts = new Map<string, number>()
+  for (const [, outer = '', inner = ''] of text.matchAll(/^([ \t]*)\S.*[{([]\r?\n(?=([ \t]+)\S)/gm)) {
+    const unit = inner.startsWith(outer) ? inner.slice(outer.length) : ''
+    if (unit !== '') counts.set(unit, (counts.get(unit) ?? 0) + 1)
+  }
+  const [most] = [...counts].sort(([, a], [, b]) => b - a)
+  return most?.[0] ?? '  '
 }
 
 /** The positions of the lines of a node that are not inside a template literal, except the first. */

@@ -33,7 +33,7 @@ export function rewriteImports(rewrite: FileRewrite, imports: readonly OldImport
       rewrite.text.overwrite(
         old.statement.getStart(),
         old.statement.getEnd(),
-        text.join(`\n${indentOf(old.statement)}`),
+        text.join(`\n${rewrite.lineIndent(old.statement)}`),
       )
   }
   if (!first && lines.length > 0) rewrite.text.prepend(`${lines.join('\n')}\n`)
@@ -68,6 +68,7 @@ const importHints: Readonly<Record<string, string>> = {
   createMcpExpressApp: 'Use createMcpHandler(server) in your own Express app: docs/http.md.',
   createMcpHonoApp: 'Use createMcpHandler(server) in your own Hono app: docs/http.md.',
   toNodeHandler: 'createMcpHandler(server) of Tenon is a handler for node:http and Express itself: docs/http.md.',
+  fromJsonSchema: 'Pass the JSON Schema itself: Tenon takes it wherever it takes a schema.',
   getDefaultEnvironment: 'Tenon passes the safe part of the environment to a program by itself.',
   imageContent: 'Return { type: "image", data, mimeType } with the bytes as Base64.',
   audioContent: 'Return { type: "audio", data, mimeType } with the bytes as Base64.',
@@ -81,7 +82,7 @@ const importHints: Readonly<Record<string, string>> = {
 
 function reportName(rewrite: FileRewrite, { module, name }: OldName, use: Identifier): void {
   const hint = Object.hasOwn(importHints, name) ? importHints[name] : undefined
-  const isSchema = name.endsWith('Schema')
+  const isSchema = name.endsWith('Schema') && name !== 'fromJsonSchema'
   rewrite.report(
     use,
     name,
@@ -142,7 +143,7 @@ function newImportLines(rewrite: FileRewrite, kind: OldImport['kind']): string[]
       const own = name === local ? name : `${name} as ${local}`
       return isType && !allTypes ? `type ${own}` : own
     })
-    return `import ${allTypes ? 'type ' : ''}${braces(text)} from ${source}${end}`
+    return `import ${allTypes ? 'type ' : ''}${braces(rewrite, text)} from ${source}${end}`
   })
 }
 
@@ -157,8 +158,8 @@ function keptLine(rewrite: FileRewrite, old: OldImport, names: readonly OldName[
     const own = name === local.getText() ? name : `${name}${separator}${local.getText()}`
     return isType && old.kind === 'import' ? `type ${own}` : own
   })
-  if (old.kind === 'import') return `import ${braces(text)} from ${source}${end}`
-  return `const ${braces(text)} = ${old.kind === 'require' ? `require(${source})` : `await import(${source})`}${end}`
+  if (old.kind === 'import') return `import ${braces(rewrite, text)} from ${source}${end}`
+  return `const ${braces(rewrite, text)} = ${old.kind === 'require' ? `require(${source})` : `await import(${source})`}${end}`
 }
 
 function removeImport(rewrite: FileRewrite, { statement }: OldImport): void {
@@ -169,13 +170,9 @@ function removeImport(rewrite: FileRewrite, { statement }: OldImport): void {
   rewrite.text.remove(statement.getStart(), end)
 }
 
-function braces(names: readonly string[]): string {
+function braces(rewrite: FileRewrite, names: readonly string[]): string {
   const line = `{ ${names.join(', ')} }`
-  return line.length <= 90 ? line : `{\n${names.map((name) => `  ${name},`).join('\n')}\n}`
-}
-
-function indentOf(statement: Node): string {
-  return ' '.repeat(Math.max(0, statement.getStart() - statement.getStartLinePos()))
+  return line.length <= 90 ? line : `{\n${names.map((name) => `${rewrite.indentUnit}${name},`).join('\n')}\n}`
 }
 
 function usesSemicolons(rewrite: FileRewrite): boolean {

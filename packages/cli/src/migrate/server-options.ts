@@ -26,5 +26,5 @@ function writeOptions(rewrite: FileRewrite, created: ServerCreation, text: strin
   if (!last) rewrite.replace(object, `{ ${text} }`)
   else if (last.getStartLineNumber() === object.getStartLineNumber())
     rewrite.text.appendLeft(last.getEnd(), `, ${text}`)
-  else rewrite.text.appendLeft(last.getEnd(), `,\n${' '.repeat(last.getStart() - last.getStartLinePos())}${text}`)
+  else rewrite.text.appendLeft(last.getEnd(), `,\n${rewrite.lineIndent(last)}${text}`)
 }

@@ -151,22 +151,17 @@ function writeConfig(rewrite: FileRewrite, call: CallExpression, parts: readonly
     return
   }
   const isTall = first[1].getStartLineNumber() > name.getEndLineNumber()
-  const indent = isTall ? lineIndent(rewrite, first[1]) : ''
-  const [open, close] = isTall ? [`{\n${indent}  `, `,\n${indent}}`] : ['{ ', ' }']
+  const indent = isTall ? rewrite.lineIndent(first[1]) : ''
+  const unit = rewrite.indentUnit
+  const [open, close] = isTall ? [`{\n${indent}${unit}`, `,\n${indent}}`] : ['{ ', ' }']
   parts.forEach(([key, value], index) => {
     const property = value.getText() === key ? '' : `${key}: `
     const shifted =
-      index > 0 && isTall && value.getStartLineNumber() > parts[index - 1]![1].getEndLineNumber() ? '  ' : ''
+      index > 0 && isTall && value.getStartLineNumber() > parts[index - 1]![1].getEndLineNumber() ? unit : ''
     rewrite.text.appendLeft(value.getStart(), `${index === 0 ? open : shifted}${property}`)
-    if (isTall) rewrite.indent(value, '  ')
+    if (isTall) rewrite.indent(value, unit)
   })
   rewrite.text.appendLeft(last[1].getEnd(), close)
-}
-
-function lineIndent(rewrite: FileRewrite, node: Node): string {
-  const full = rewrite.file.getFullText()
-  const start = full.lastIndexOf('\n', node.getStart()) + 1
-  return /^[ \t]*/.exec(full.slice(start))![0]
 }
 
 function reportArguments(rewrite: FileRewrite, call: CallExpression): void {
