@@ -6,6 +6,83 @@ function migrateOne(text: string, path = 'index.ts') {
   return { text: changed.get(path) ?? text, findings }
 }
 
+describe('a ToolError for the UserError of FastMCP', () => {
+  const program = (error: string) => `import { FastMCP, UserError } from 'fastmcp'
+const server = new FastMCP({ name: 'demo', version: '1.0.0' })
+server.addTool({ name: 'no', execute: async () => { throw ${error} } })
+`
+
+  it('has the extras as structured content', () => {
+    expect(migrateOne(program("new UserError('No', { code: 'DENIED' })")).text).toContain(
+      "throw new ToolError('No', { structuredContent: { code: 'DENIED' } })",
+    )
+    expect(migrateOne(program('new UserError(String(payload.message), payload)')).text).toContain(
+      'throw new ToolError(String(payload.message), { structuredContent: payload })',
+    )
+  })
+
+  it('has them in functions that are not part of a tool too', () => {
+    const { text } = migrateOne(
+      "import { UserError } from 'fastmcp'\nexport const refuse = (a, b) => new UserError(a, b)\n",
+    )
+    expect(text).toContain('new ToolError(a, { structuredContent: b })')
+  })
+
+  it('has none if there are no extras', () => {
+    expect(migrateOne(program("new UserError('No')")).text).toContain("throw new ToolError('No')")
+  })
+})
+
+describe('the log of a 2.x context as a value', () => {
+  const program = `import { McpServer } from '@modelcontextprotocol/server'
+const server = new McpServer({ name: 'demo', version: '1.0.0' })
+server.registerTool('run', {}, async (context) => withLog(context.mcpReq.log, () => run(context.mcpReq.signal)))
+`
+
+  it('becomes a function with the same parameters', () => {
+    const { text, findings } = migrateOne(program)
+    expect(text).toContain(
+      'withLog((level: LoggingLevel, data: unknown, logger?: string) => ctx.log[level](data, logger), () => run(ctx.signal))',
+    )
+    expect(text).toContain("import type { LoggingLevel } from 'tenon'")
+    expect(findings).toEqual([])
+  })
+
+  it('has no types in JavaScript', () => {
+    const { text } = migrateOne(program, 'index.js')
+    expect(text).toContain('withLog((level, data, logger) => ctx.log[level](data, logger), ')
+    expect(text).not.toContain('LoggingLevel')
+  })
+})
+
+describe('fromJsonSchema of 2.x', () => {
+  const program = (schema: string) => `import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
+const server = new McpServer({ name: 'demo', version: '1.0.0' })
+server.registerTool('run', { inputSchema: ${schema} }, async (args) => ({ content: [text(args)] }))
+`
+
+  it('is left out, because Tenon takes JSON Schemas', () => {
+    const { text, findings } = migrateOne(program("fromJsonSchema({ type: 'object', properties: {} })"))
+    expect(text).toContain("{ inputSchema: { type: 'object', properties: {} } }")
+    expect(text).toContain("import { McpServer } from 'tenon/server'")
+    expect(findings).toEqual([])
+  })
+
+  it('is reported if it gets a validator', () => {
+    const { text, findings } = migrateOne(program('fromJsonSchema<Args>(schema, new AjvJsonSchemaValidator(ajv))'))
+    expect(text).toContain('{ inputSchema: schema }')
+    expect(findings).toMatchObject([
+      { found: 'new AjvJsonSchemaValidator(ajv)', action: expect.stringContaining('compileJsonSchema') },
+    ])
+  })
+
+  it('stays if it is passed on as a function', () => {
+    const { text, findings } = migrateOne(program('schemas.map(fromJsonSchema)[0]'))
+    expect(text).toContain("import { fromJsonSchema } from '@modelcontextprotocol/server'")
+    expect(findings).toMatchObject([{ found: 'fromJsonSchema', action: expect.stringContaining('JSON Schema') }])
+  })
+})
+
 describe('parse() in a handler of Server', () => {
   const program = (body: string, rest = '') => `import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { CallToolRequestSchema } from '@modelcontextprotocol/sdk/types.js'

@@ -241,6 +241,7 @@ function rewriteMember(
     return
   }
   const call = Node.isCallExpression(parent) && parent.getExpression() === use ? parent : undefined
+  if (member === 'mcpReq.log' && !call) return writeUse(rewrite, use, leveledLog(rewrite, ctx))
   const calls: Readonly<Record<string, () => void>> = {
     sendNotification: () => rewriteNotification(rewrite, call!, ctx),
     sendRequest: () => rewriteServerRequest(rewrite, call!, ctx),
@@ -273,6 +274,14 @@ function rewriteLeveledLog(rewrite: FileRewrite, call: Node, ctx: string): void 
     data.getStart(),
     `${known === undefined ? `${ctx}.log[${level.getText()}]` : `${ctx}.log.${known}`}(`,
   )
+}
+
+/** `ctx.mcpReq.log` of v2 as a value: a function that gets the level. */
+function leveledLog(rewrite: FileRewrite, ctx: string): string {
+  const body = `${ctx.replace('?', '')}.log[level](data, logger)`
+  if (!rewrite.isTypeScript) return `(level, data, logger) => ${body}`
+  const level = rewrite.need({ from: 'tenon', name: 'LoggingLevel', isType: true })
+  return `(level: ${level}, data: unknown, logger?: string) => ${body}`
 }
 
 /** `log.warn(message, data)` of FastMCP. */

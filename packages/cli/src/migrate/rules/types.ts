@@ -14,6 +14,8 @@ export function rewriteTypes(rewrite: FileRewrite, imports: readonly OldImport[]
         if (rewrite.consumed.has(use)) continue
         if (old.name === 'McpError' || old.name === 'ProtocolError') rewriteError(rewrite, use, isClient, handlers)
         else if (old.name === 'ErrorCode') rewriteErrorCode(rewrite, use)
+        else if (old.name === 'UserError') rewriteUserError(rewrite, use)
+        else if (old.name === 'fromJsonSchema') rewriteJsonSchema(rewrite, use)
         else if (old.name.endsWith('Schema')) rewriteSchema(rewrite, old, use)
         else rewriteType(rewrite, old, use)
       }
@@ -47,6 +49,34 @@ function rewriteType(rewrite: FileRewrite, { name, isType }: OldName, use: Ident
   } else if (name === 'FastMCP' && args.length > 0) {
     rewrite.replace(reference, rewrite.need({ from: 'tenon/server', name: 'McpServer' }))
   }
+}
+
+/** FastMCP sends the second argument of `new UserError(message, extras)` as structured content. */
+function rewriteUserError(rewrite: FileRewrite, use: Identifier): void {
+  const created = use.getParent()
+  const extras =
+    Node.isNewExpression(created) && created.getExpression() === use ? created.getArguments()[1] : undefined
+  if (!extras) return
+  rewrite.text.appendLeft(extras.getStart(), '{ structuredContent: ')
+  rewrite.text.appendRight(extras.getEnd(), ' }')
+}
+
+/** `fromJsonSchema(schema)` of v2 is the schema: Tenon takes JSON Schemas wherever it takes others. */
+function rewriteJsonSchema(rewrite: FileRewrite, use: Identifier): void {
+  const call = use.getParent()
+  if (!Node.isCallExpression(call) || call.getExpression() !== use) return
+  const [schema, validator] = call.getArguments()
+  if (!schema) return
+  if (validator) {
+    rewrite.report(
+      validator,
+      validator.getText().split('\n')[0]!,
+      'The validator was removed: Tenon validates JSON Schemas itself.',
+      'Pass compileJsonSchema to the server if it needs a validator of its own: docs/servers.md.',
+    )
+  }
+  rewrite.replaceRange(call.getStart(), schema.getStart(), '')
+  rewrite.replaceRange(schema.getEnd(), call.getEnd(), '')
 }
 
 /** `z.infer<typeof CallToolResultSchema>` is `CallToolResult`. */
