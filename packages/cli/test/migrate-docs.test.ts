@@ -21,7 +21,8 @@ const marker = '// row\n'
 const helpers = `import * as z from 'zod'
 declare function text(...parts: unknown[]): { type: 'text'; text: string }
 declare function ask(text: string): { role: 'user'; content: { type: 'text'; text: string } }
-void z, text, ask
+declare function withLog(log: (level: 'info', data: unknown) => unknown): string
+void z, text, ask, withLog
 `
 const v1Prelude = `import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -37,7 +38,7 @@ const v1ClientPrelude = v1Prelude.replace(
   helpers,
   `import { Client } from '@modelcontextprotocol/sdk/client/index.js'\n${helpers}const client = new Client({ name: 'app', version: '1.0.0' })\n`,
 )
-const v2Prelude = `import { McpServer, Server, createMcpHandler, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+const v2Prelude = `import { McpServer, Server, createMcpHandler, fromJsonSchema, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { Client } from '@modelcontextprotocol/client'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 ${helpers}const server = new McpServer({ name: 'demo', version: '1.0.0' })

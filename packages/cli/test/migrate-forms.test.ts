@@ -149,3 +149,122 @@ server.server.onerror = (error) => console.error(error)
     }
   })
 })
+
+describe('a tool of FastMCP in a variable', () => {
+  const head = `import { FastMCP } from 'fastmcp'
+const server = new FastMCP({ name: 'demo', version: '1.0.0' })
+`
+
+  it('is registered with the members that it has', () => {
+    const { text, findings } = migrateOne(`${head}const add = {
+  name: 'add',
+  description: 'Adds',
+  parameters: z.object({ a: z.number() }),
+  execute: async ({ a }, { log }) => { log.info('Hi'); return { type: 'text', text: String(a) } },
+}
+server.addTool(add)
+`)
+    expect(text).toContain(
+      'server.registerTool(add.name, { description: add.description, inputSchema: add.parameters }, add.execute)',
+    )
+    expect(text).toContain(
+      "execute: async ({ a }, ctx) => { ctx.log.info('Hi'); return { content: [{ type: 'text', text: String(a) }] } }",
+    )
+    expect(findings).toEqual([])
+  })
+
+  it('is found behind functions, loops and files of the program', () => {
+    const { changed, findings } = migrateFiles(
+      new Map([
+        [
+          'server.js',
+          `${head}import { tools } from './tools.js'
+const register = (tool) => {
+  if (allowed.has(tool.name)) server.addTool(tool)
+}
+register({ name: 'one', parameters: one, execute: async () => 'One' })
+for (const tool of tools) register(tool)
+tools.forEach((tool) => server.addTool(tool))
+`,
+        ],
+        [
+          'tools.js',
+          `let two = { name: 'two', annotations: { readOnlyHint: true }, execute: async (_args, context) => context.client.version }
+export const tools = [two, { name: 'three', execute: async () => 'Three' }]
+`,
+        ],
+      ]),
+    )
+    expect(changed.get('server.js')).toContain(
+      '  if (allowed.has(tool.name)) server.registerTool(tool.name, { inputSchema: tool.parameters, annotations: tool.annotations }, tool.execute)',
+    )
+    expect(changed.get('server.js')).toContain(
+      'tools.forEach((tool) => server.registerTool(tool.name, { annotations: tool.annotations }, tool.execute))',
+    )
+    expect(changed.get('tools.js')).toContain('execute: async (_args, ctx) => ctx.caller.clientInfo }')
+    expect(findings).toEqual([])
+  })
+
+  it.each([
+    ['an option that may refuse calls', "const tool = { name: 'a', canAccess: check, execute: async () => 'A' }"],
+    ['a spread', "const tool = { ...base, name: 'a', execute: async () => 'A' }"],
+    ['a later change', "const tool = { name: 'a', execute: async () => 'A' }\ntool.canAccess = check"],
+    ['another value', "let tool = { name: 'a', execute: async () => 'A' }\nif (closed) tool = guarded"],
+    ['the result of a function', "const tool = guard({ name: 'a', execute: async () => 'A' })"],
+    ['this', "const tool = { name: 'a', text: 'A', async execute() { return this.text } }"],
+    [
+      'a function that changes it',
+      "const tool = { name: 'a', execute: async () => 'A' }\nObject.assign(tool, { canAccess })",
+    ],
+  ])('stays where it is not certain what it is: %s', (_, declaration) => {
+    const { text, findings } = migrateOne(`${head}${declaration}\nserver.addTool(tool)\n`, 'index.js')
+    expect(text).toContain('server.addTool(tool)')
+    expect(findings.some(({ found }) => found === 'server.addTool')).toBe(true)
+  })
+
+  it('stays if a function that gets it is exported, or passed on', () => {
+    for (const rest of [
+      'export const add = (tool) => server.addTool(tool)',
+      'const add = (tool) => server.addTool(tool)\nload(add)',
+    ])
+      expect(migrateOne(`${head}${rest}\nadd({ name: 'a', execute: async () => 'A' })\n`, 'index.js').text).toContain(
+        'server.addTool(tool)',
+      )
+  })
+
+  it('does not compile if it may read the session', () => {
+    const secured = head.replace("version: '1.0.0'", "version: '1.0.0', authenticate")
+    const wrapped =
+      "const tool = { name: 'a', execute: wrap(async (_args, context) => context.session.role) }\nserver.addTool(tool)\n"
+    expect(migrateOne(secured + wrapped, 'index.js').text).toContain('REPLACE_session_WITH_ctx_auth(tool.execute))')
+    const reads =
+      "const tool = { name: 'a', execute: async (_args, context) => context.session.role }\nserver.addTool(tool)\n"
+    expect(migrateOne(secured + reads, 'index.js').text).toContain('REPLACE_session_WITH_ctx_auth(tool.execute))')
+    // Without authenticate(), FastMCP has no session that a function could check.
+    const { text, findings } = migrateOne(head + wrapped, 'index.js')
+    expect(text).toContain('server.registerTool(tool.name, {}, tool.execute)')
+    expect(findings).toMatchObject([{ line: 3, reason: expect.stringContaining('context') }])
+  })
+
+  it('does not compile wherever a function that reads the session is used', () => {
+    const tools = `const run = async (_args, context) => context.session.role
+server.addTool({ name: 'a', execute: run })
+server.addTool({ name: 'b', execute: run })
+const tool = { name: 'c', execute: run }
+if (open) server.addTool(tool)
+else server.addTool(tool)
+`
+    expect(migrateOne(head + tools, 'index.js').text.match(/REPLACE_session_WITH_ctx_auth\(/g)).toHaveLength(4)
+  })
+
+  it('does not compile where the program replaces addTool, whose checks would not run', () => {
+    const { text, findings } = migrateOne(
+      `${head}server.addTool = (tool) => { if (allowed(tool)) original(tool) }
+server.addTool({ name: 'a', execute: async () => 'A' })
+`,
+      'index.js',
+    )
+    expect(text).toContain('server.addTool = CHECK_IN_HANDLERS((tool) => { if (allowed(tool)) original(tool) })')
+    expect(findings[0]).toMatchObject({ line: 3, reason: expect.stringContaining('replaces addTool') })
+  })
+})

@@ -12,7 +12,8 @@ interface Handler {
   readonly placeholders: readonly string[]
   /** Names of parameters to insert before all others, because the handlers of the old package do not have them. */
   readonly inserted: readonly string[]
-  readonly onSession: (() => void) | undefined
+  /** Mark the places where the function is registered. */
+  readonly sessionMarks: (() => void)[]
   isContextNeeded: boolean
   name: string
 }
@@ -45,17 +46,26 @@ export class Handlers {
 
   /** Adds a handler. */
   add(rewrite: FileRewrite, fn: FunctionNode, shape: HandlerShape): void {
-    if (this.#all.has(fn)) return
     const { ctxIndex, placeholders, inserted = [], onSession } = shape
+    const sessionMarks = onSession ? [onSession] : []
+    const known = this.#all.get(fn)
+    if (known) {
+      known.sessionMarks.push(...sessionMarks)
+      return
+    }
     const name = chooseContextName(fn, fn.getParameters()[ctxIndex])
-    this.#all.set(fn, { rewrite, fn, ctxIndex, placeholders, inserted, onSession, isContextNeeded: false, name })
+    this.#all.set(fn, { rewrite, fn, ctxIndex, placeholders, inserted, sessionMarks, isContextNeeded: false, name })
   }
 
   /** All parameters that are contexts. */
   get contextParameters(): ContextParameter[] {
-    return [...this.#all.values()].flatMap(({ rewrite, fn, ctxIndex, name, onSession }) => {
+    return [...this.#all.values()].flatMap(({ rewrite, fn, ctxIndex, name, sessionMarks }) => {
       const parameter = fn.getParameters()[ctxIndex]
-      return parameter ? [{ rewrite, parameter, name, isFast: onSession !== undefined, onSession }] : []
+      const isFast = sessionMarks.length > 0
+      const onSession = () => {
+        for (const mark of sessionMarks) mark()
+      }
+      return parameter ? [{ rewrite, parameter, name, isFast, onSession: isFast ? onSession : undefined }] : []
     })
   }
 
@@ -95,7 +105,7 @@ export class Handlers {
   finish(): void {
     for (const [fn, { rewrite, isLinkNeeded }] of this.#notifications) {
       if (!isLinkNeeded || !isFunction(fn)) continue
-      const shape = { ctxIndex: 1, placeholders: ['_params'], inserted: [], onSession: undefined }
+      const shape = { ctxIndex: 1, placeholders: ['_params'], inserted: [], sessionMarks: [] }
       writeParameters({ rewrite, fn, ...shape, isContextNeeded: true, name: '{ link }' })
     }
     for (const handler of this.#all.values()) writeParameters(handler)

@@ -73,7 +73,7 @@ function rewriteAll(rewrites: ReadonlyMap<string, FileRewrite>): void {
   for (const rewrite of rewrites.values()) {
     rewriteRegistrations(rewrite, handlers)
     rewriteRequestHandlers(rewrite, handlers)
-    rewriteFastMcp(rewrite, handlers)
+    rewriteFastMcp(rewrite, rewrites, handlers)
   }
   rewriteContexts(rewrites, handlers)
   for (const [rewrite, old] of imports) {

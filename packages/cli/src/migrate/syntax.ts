@@ -181,3 +181,26 @@ export function returnedBy(fn: FunctionNode): Node[] {
     .filter((statement) => statement.getFirstAncestor((ancestor) => functionOf(ancestor) === ancestor) === fn)
     .flatMap((statement) => statement.getExpression() ?? [])
 }
+
+const changingMethods = /^(push|unshift|pop|shift|splice|sort|reverse|fill|set|add|delete|clear|append)$/
+
+/** Whether a use changes a variable or what it holds: `x = 1`, `x.y++`, `x.push(1)`, `delete x.y`. */
+export function isChanged(use: Identifier): boolean {
+  let target: Node = use
+  for (let parent: Node | undefined = use.getParent(); parent !== undefined; parent = target.getParent()) {
+    if (!Node.isPropertyAccessExpression(parent) && !Node.isElementAccessExpression(parent)) break
+    if (parent.getExpression() !== target) break
+    target = parent
+  }
+  const parent = target.getParent()
+  if (Node.isCallExpression(parent) && parent.getExpression() === target)
+    return Node.isPropertyAccessExpression(target) && changingMethods.test(target.getName())
+  if (Node.isDeleteExpression(parent)) return true
+  if (Node.isPrefixUnaryExpression(parent) || Node.isPostfixUnaryExpression(parent))
+    return /^(\+\+|--)|(\+\+|--)$/.test(parent.getText())
+  return (
+    Node.isBinaryExpression(parent) &&
+    parent.getLeft() === target &&
+    /^([-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=$/.test(parent.getOperatorToken().getText())
+  )
+}

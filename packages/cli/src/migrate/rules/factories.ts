@@ -1,10 +1,11 @@
-import { type CallExpression, type Identifier, Node, ts } from 'ts-morph'
+import { type CallExpression, Node, ts } from 'ts-morph'
 import type { FileRewrite } from '../file-rewrite.ts'
 import type { OldImport } from '../old-imports.ts'
 import {
   type FunctionNode,
   functionOf,
   hasSpread,
+  isChanged,
   isFunction,
   keysOf,
   propertyValue,
@@ -85,29 +86,6 @@ function reportState(rewrite: FileRewrite, factory: FunctionNode): boolean {
 
 function functionAround(node: Node): Node | undefined {
   return node.getFirstAncestor((ancestor) => isFunction(ancestor))
-}
-
-const changingMethods = /^(push|unshift|pop|shift|splice|sort|reverse|fill|set|add|delete|clear|append)$/
-
-/** Whether a use changes a variable or what it holds: `x = 1`, `x.y++`, `x.push(1)`, `delete x.y`. */
-function isChanged(use: Identifier): boolean {
-  let target: Node = use
-  for (let parent: Node | undefined = use.getParent(); parent !== undefined; parent = target.getParent()) {
-    if (!Node.isPropertyAccessExpression(parent) && !Node.isElementAccessExpression(parent)) break
-    if (parent.getExpression() !== target) break
-    target = parent
-  }
-  const parent = target.getParent()
-  if (Node.isCallExpression(parent) && parent.getExpression() === target)
-    return Node.isPropertyAccessExpression(target) && changingMethods.test(target.getName())
-  if (Node.isDeleteExpression(parent)) return true
-  if (Node.isPrefixUnaryExpression(parent) || Node.isPostfixUnaryExpression(parent))
-    return /^(\+\+|--)|(\+\+|--)$/.test(parent.getText())
-  return (
-    Node.isBinaryExpression(parent) &&
-    parent.getLeft() === target &&
-    /^([-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)?=$/.test(parent.getOperatorToken().getText())
-  )
 }
 
 /** Makes `onerror` an option of a server that is created right here. Returns false if something stays. */

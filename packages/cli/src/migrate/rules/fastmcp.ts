@@ -15,9 +15,15 @@ import {
   withoutCasts,
 } from '../syntax.ts'
 import { completerText, functionBehind, keepLoad, readsAllParameters, takesParameter } from './fastmcp-auth.ts'
+import { rewriteToolVariable } from './fastmcp-variables.ts'
 
 /** Rewrites the registrations of FastMCP, its constructor and `start()`. */
-export function rewriteFastMcp(rewrite: FileRewrite, handlers: Handlers): void {
+export function rewriteFastMcp(
+  rewrite: FileRewrite,
+  rewrites: ReadonlyMap<string, FileRewrite>,
+  handlers: Handlers,
+): void {
+  const wrapped = new Set<Node>()
   for (const created of rewrite.file.getDescendantsOfKind(ts.SyntaxKind.NewExpression)) {
     if (classOf(created) === 'FastServer') rewriteConstructor(rewrite, created)
   }
@@ -25,7 +31,17 @@ export function rewriteFastMcp(rewrite: FileRewrite, handlers: Handlers): void {
     if (classOf(access.getExpression()) !== 'FastServer') continue
     const call = access.getParent()
     const isCalled = Node.isCallExpression(call) && call.getExpression() === access
+    const tools =
+      isCalled && access.getName() === 'addTool' ? rewriteToolVariable(rewrite, rewrites, handlers, call, access) : []
+    for (const tool of tools ?? []) {
+      if (tool.fn !== tool.execute || wrapped.has(tool.fn)) continue
+      wrapped.add(tool.fn)
+      wrapContent(tool.rewrite, tool.fn)
+    }
+    if (tools && tools.length > 0) continue
     if (isCalled) rewriteCall(rewrite, handlers, call, access)
+    else if (Node.isBinaryExpression(call) && call.getLeft() === access)
+      keepReplacement(rewrite, access, call.getRight())
     else reportMember(rewrite, access)
   }
 }
@@ -47,6 +63,18 @@ function rewriteCall(
   if (isLiteral && name === 'addResourceTemplate') return rewriteTemplate(rewrite, access, object)
   if (isLiteral && name === 'addPrompt') return rewritePrompt(rewrite, access, object)
   reportMember(rewrite, access)
+}
+
+/** `server.addTool = ...` may check tools or callers, and calls of it became calls of `registerTool`. */
+function keepReplacement(rewrite: FileRewrite, access: PropertyAccessExpression, value: Node): void {
+  const name = access.getName()
+  rewrite.report(
+    access,
+    access.getText(),
+    `The program replaces ${name}, which Tenon does not have. Its checks would not run, so it does not compile until you rewrite it.`,
+    `Make the checks in a function that calls registerTool and so on, and remove ${checkStub}.`,
+  )
+  markUnresolved(rewrite, value, checkStub)
 }
 
 const infoKeys = new Set(['name', 'version', 'title', 'icons', 'websiteUrl'])
