@@ -21,7 +21,7 @@ const marker = '// row\n'
 const helpers = `import * as z from 'zod'
 declare function text(...parts: unknown[]): { type: 'text'; text: string }
 declare function ask(text: string): { role: 'user'; content: { type: 'text'; text: string } }
-declare function withLog(log: (level: 'info', data: unknown) => unknown): string
+declare function withLog(log: (level: 'info', data: unknown) => Promise<void>): string
 void z, text, ask, withLog
 `
 const v1Prelude = `import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js'

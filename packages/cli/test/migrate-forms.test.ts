@@ -42,7 +42,7 @@ server.registerTool('run', {}, async (context) => withLog(context.mcpReq.log, ()
   it('becomes a function with the same parameters', () => {
     const { text, findings } = migrateOne(program)
     expect(text).toContain(
-      'withLog((level: LoggingLevel, data: unknown, logger?: string) => ctx.log[level](data, logger), () => run(ctx.signal))',
+      'withLog(async (level: LoggingLevel, data: unknown, logger?: string) => ctx.log[level](data, logger), () => run(ctx.signal))',
     )
     expect(text).toContain("import type { LoggingLevel } from 'tenon'")
     expect(findings).toEqual([])
@@ -50,7 +50,7 @@ server.registerTool('run', {}, async (context) => withLog(context.mcpReq.log, ()
 
   it('has no types in JavaScript', () => {
     const { text } = migrateOne(program, 'index.js')
-    expect(text).toContain('withLog((level, data, logger) => ctx.log[level](data, logger), ')
+    expect(text).toContain('withLog(async (level, data, logger) => ctx.log[level](data, logger), ')
     expect(text).not.toContain('LoggingLevel')
   })
 })

@@ -276,12 +276,12 @@ function rewriteLeveledLog(rewrite: FileRewrite, call: Node, ctx: string): void 
   )
 }
 
-/** `ctx.mcpReq.log` of v2 as a value: a function that gets the level. */
+/** `ctx.mcpReq.log` of v2 as a value: a function that gets the level and returns a promise. */
 function leveledLog(rewrite: FileRewrite, ctx: string): string {
   const body = `${ctx.replace('?', '')}.log[level](data, logger)`
-  if (!rewrite.isTypeScript) return `(level, data, logger) => ${body}`
+  if (!rewrite.isTypeScript) return `async (level, data, logger) => ${body}`
   const level = rewrite.need({ from: 'tenon', name: 'LoggingLevel', isType: true })
-  return `(level: ${level}, data: unknown, logger?: string) => ${body}`
+  return `async (level: ${level}, data: unknown, logger?: string) => ${body}`
 }
 
 /** `log.warn(message, data)` of FastMCP. */
