@@ -173,6 +173,21 @@ server.addTool(add)
     expect(findings).toEqual([])
   })
 
+  it('returns images by whatever name the program imports imageContent', () => {
+    const { text } = migrateOne(`import { FastMCP, imageContent as image } from 'fastmcp'
+const server = new FastMCP({ name: 'demo', version: '1.0.0' })
+const shot = { name: 'shot', execute: async () => image({ buffer }) }
+server.addTool(shot)
+server.addTool({ name: 'one', execute: async () => { return image({ buffer }) } })
+server.addTool({ name: 'two', execute: async () => { return await image({ buffer }) } })
+server.addTool({ name: 'three', execute: () => image({ buffer }) })
+`)
+    expect(text).toContain('execute: async () => ({ content: [await image({ buffer })] })')
+    expect(text).toContain("registerTool('one', {}, async () => { return { content: [await image({ buffer })] } })")
+    expect(text).toContain("registerTool('two', {}, async () => { return { content: [await image({ buffer })] } })")
+    expect(text).toContain("registerTool('three', {}, () => image({ buffer }).then((block) => ({ content: [block] })))")
+  })
+
   it('is found behind functions, loops and files of the program', () => {
     const { changed, findings } = migrateFiles(
       new Map([
@@ -244,6 +259,9 @@ export const tools = [two, { name: 'three', execute: async () => 'Three' }]
     const { text, findings } = migrateOne(head + wrapped, 'index.js')
     expect(text).toContain('server.registerTool(tool.name, {}, tool.execute)')
     expect(findings).toMatchObject([{ line: 3, reason: expect.stringContaining('context') }])
+    // A function that wraps all tools has to be looked at once.
+    const again = "const other = { name: 'b', execute: wrap(async () => 'B') }\nserver.addTool(other)\n"
+    expect(migrateOne(head + wrapped + again, 'index.js').findings).toHaveLength(1)
   })
 
   it('does not compile wherever a function that reads the session is used', () => {

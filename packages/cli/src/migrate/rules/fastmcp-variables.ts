@@ -123,11 +123,17 @@ function mayHaveSession(rewrites: ReadonlyMap<string, FileRewrite>): boolean {
   )
 }
 
+const hiddenContext = 'What this function does with the context of FastMCP is not visible here.'
+
+/** Reports the first tool of those that the same function returns, such as `wrap(...)`. */
 function reportContext(rewrite: FileRewrite, execute: Node): void {
+  const wrapper = Node.isCallExpression(execute) ? `${execute.getExpression().getText()}(` : undefined
+  if (wrapper && rewrite.findings.some(({ found, reason }) => reason === hiddenContext && found.startsWith(wrapper)))
+    return
   rewrite.report(
     execute,
     execute.getText().split('\n')[0]!,
-    'What this function does with the context of FastMCP is not visible here.',
+    hiddenContext,
     'Use the members of ctx instead: ctx.log, ctx.progress(...), ctx.caller.clientInfo. docs/servers.md lists them.',
   )
 }

@@ -254,16 +254,30 @@ function wrapContent(rewrite: FileRewrite, fn: FunctionNode): void {
   for (const value of returnedBy(fn)) {
     const object = withoutCasts(value)
     const media = Node.isAwaitExpression(object) ? object.getExpression() : object
-    if (Node.isCallExpression(media) && /^(image|audio)Content$/.test(media.getExpression().getText())) {
-      rewrite.text.appendLeft(value.getStart(), media === object ? '{ content: [await ' : '{ content: [')
-      rewrite.text.appendRight(value.getEnd(), '] }')
-    }
+    if (isMedia(media)) wrapMedia(rewrite, value, media === object && !fn.isAsync())
+    // Without await, the promise of the block would be in the list.
+    if (isMedia(media) && media === object && fn.isAsync()) rewrite.text.prependRight(value.getStart(), 'await ')
     if (!Node.isObjectLiteralExpression(object)) continue
     const keys = keysOf(object)
     if (!keys.includes('type') || keys.includes('content')) continue
     rewrite.text.appendLeft(object.getStart(), '{ content: [')
     rewrite.text.appendRight(object.getEnd(), '] }')
   }
+}
+
+/** `imageContent(...)` and `audioContent(...)`, which return a promise, by whatever name they are imported. */
+function isMedia(node: Node): boolean {
+  const callee = Node.isCallExpression(node) ? node.getExpression() : undefined
+  const imported = Node.isIdentifier(callee) ? callee.getSymbol()?.getDeclarations()[0] : undefined
+  const name = Node.isImportSpecifier(imported) ? imported.getName() : callee?.getText()
+  return name !== undefined && /^(image|audio)Content$/.test(name)
+}
+
+function wrapMedia(rewrite: FileRewrite, value: Node, isPromise: boolean): void {
+  if (isPromise) return rewrite.replaceRange(value.getEnd(), value.getEnd(), '.then((block) => ({ content: [block] }))')
+  const isBody = Node.isArrowFunction(value.getParent())
+  rewrite.text.appendLeft(value.getStart(), isBody ? '({ content: [' : '{ content: [')
+  rewrite.text.appendRight(value.getEnd(), isBody ? '] })' : '] }')
 }
 
 function rewriteResource(
