@@ -55,6 +55,25 @@ server.registerTool('run', {}, async (context) => withLog(context.mcpReq.log, ()
   })
 })
 
+describe('catch() of a log message', () => {
+  it('is removed, because logging returns nothing and does not fail', () => {
+    const { text } = migrateOne(`import { McpServer } from '@modelcontextprotocol/server'
+const server = new McpServer({ name: 'demo', version: '1.0.0' })
+server.registerTool('run', {}, async (ctx) => {
+  ctx.mcpReq.log('info', 'One').catch(() => {})
+  server.sendLoggingMessage({ level: 'info', data: 'Two' }).catch(report)
+})
+export function note(data: string) {
+  server.server.sendLoggingMessage({ level: 'info', data }).catch((error) => {
+    report(error)
+  })
+}
+`)
+    expect(text).toContain("  ctx.log.info('One')\n  ctx.log.info('Two')\n")
+    expect(text).toContain("  server.server.sendLoggingMessage({ level: 'info', data })\n}")
+  })
+})
+
 describe('fromJsonSchema of 2.x', () => {
   const program = (schema: string) => `import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
 const server = new McpServer({ name: 'demo', version: '1.0.0' })

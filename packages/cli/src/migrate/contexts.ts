@@ -1,7 +1,14 @@
 import { type BindingElement, type Identifier, Node, type PropertyAccessExpression } from 'ts-morph'
 import type { FileRewrite } from './file-rewrite.ts'
 import { type ContextParameter, chooseContextName, type Handlers } from './handlers.ts'
-import { rewriteElicit, rewriteNotification, rewriteSample, rewriteServerRequest, writeProgress } from './requests.ts'
+import {
+  dropCatch,
+  rewriteElicit,
+  rewriteNotification,
+  rewriteSample,
+  rewriteServerRequest,
+  writeProgress,
+} from './requests.ts'
 import { reportSession, sessionStub } from './session.ts'
 import {
   classOf,
@@ -268,6 +275,7 @@ function rewriteLeveledLog(rewrite: FileRewrite, call: Node, ctx: string): void 
   if (!Node.isCallExpression(call)) return
   const [level, data] = call.getArguments()
   if (!level || !data) return
+  dropCatch(rewrite, call)
   const known = stringOf(level)
   rewrite.replaceRange(
     call.getExpression().getStart(),

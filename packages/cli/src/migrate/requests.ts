@@ -262,7 +262,7 @@ export function rewriteRequestOptions(rewrite: FileRewrite, options: Node | unde
 }
 
 /** Notifications of Tenon are sent without waiting, so there is no promise to handle. */
-function dropCatch(rewrite: FileRewrite, call: CallExpression): void {
+export function dropCatch(rewrite: FileRewrite, call: CallExpression): void {
   const access = call.getParent()
   const outer = access?.getParent()
   if (!Node.isPropertyAccessExpression(access) || access.getName() !== 'catch' || !Node.isCallExpression(outer)) return

@@ -10,6 +10,7 @@ import type { FileRewrite } from '../file-rewrite.ts'
 import type { Handlers } from '../handlers.ts'
 import {
   castResult,
+  dropCatch,
   resultType,
   rewriteElicit,
   rewriteLogParams,
@@ -144,6 +145,7 @@ function rewriteForClient(
 
 function rewriteLogging(rewrite: FileRewrite, handlers: Handlers, call: CallExpression): void {
   if (handlers.has(call) && rewriteLogParams(rewrite, call, handlers.contextAt(call)!)) return
+  dropCatch(rewrite, call)
   const [, sessionId] = call.getArguments()
   if (!sessionId) return
   rewrite.report(
