@@ -134,8 +134,21 @@ ${rest}`
     expect(found('return [JSON.parse(text), Date.parse(text), URL.parse(text), path.parse(text)]')).toEqual([])
   })
 
+  it('is reported like every error of the program that is thrown there', () => {
+    expect(found('try { return run() } catch (error) { throw clean(error) }')).toEqual(['throw clean(error)'])
+    const rest = 'async function run() { throw new AcmeError() }\n'
+    expect(found('return run()', rest)).toEqual(['throw new AcmeError()'])
+    expect(
+      found("throw new McpError(-32000, 'No')", "import { McpError } from '@modelcontextprotocol/sdk/types.js'"),
+    ).toEqual([])
+    expect(found("throw new Error('No')")).toEqual([])
+  })
+
   it('is reported where the program catches the error and throws it again', () => {
-    expect(found('try { return ArgsSchema.parse(request) } catch (error) { log(error); throw error }')).toHaveLength(1)
+    expect(found('try { return ArgsSchema.parse(request) } catch (error) { log(error); throw error }')).toEqual([
+      'ArgsSchema.parse(request)',
+      'throw error',
+    ])
   })
 })
 

@@ -71,7 +71,7 @@ function rewriteHandler(
   if (owner.endsWith('Server') && isRequest) {
     handlers.add(rewrite, fn, { ctxIndex: 1, placeholders: ['_params'] })
     keepErrorMessages(rewrite, fn)
-    reportParsing(rewrite, fn)
+    reportErrors(rewrite, fn)
     if (method === 'tools/list' && rewrite.isTypeScript) castTools(rewrite, fn)
     if (rewrite.isTypeScript) castResults(rewrite, fn, method)
   }
@@ -274,14 +274,14 @@ function keepErrorMessages(rewrite: FileRewrite, fn: FunctionNode): void {
 /** Objects whose `parse` is not one of a schema. */
 const otherParsers = new Set(['JSON', 'Date', 'URL', 'path', 'url', 'qs', 'querystring', 'marked', 'yaml', 'YAML'])
 
-/** Reports schemas that throw in a handler of `Server`, also in functions of the same file that it calls. */
-function reportParsing(rewrite: FileRewrite, fn: FunctionNode, seen = new Set<Node>([fn])): void {
+/** Reports errors in a handler of `Server` whose text clients no longer get, also in functions of the same file that it calls. */
+function reportErrors(rewrite: FileRewrite, fn: FunctionNode, isHandler = true, seen = new Set<Node>([fn])): void {
   for (const call of fn.getDescendantsOfKind(ts.SyntaxKind.CallExpression)) {
     if (isCaught(call, fn)) continue
     const called = functionOf(call.getExpression())
     if (called && called.getSourceFile() === rewrite.file && !seen.has(called)) {
       seen.add(called)
-      reportParsing(rewrite, called, seen)
+      reportErrors(rewrite, called, false, seen)
     }
     const callee = call.getExpression()
     if (!Node.isPropertyAccessExpression(callee) || !/^parse(Async)?$/.test(callee.getName())) continue
@@ -293,6 +293,24 @@ function reportParsing(rewrite: FileRewrite, fn: FunctionNode, seen = new Set<No
       'Use safeParse() and throw new ProtocolError(ErrorCode.InvalidParams, message), or return { isError: true, content } for the model.',
     )
   }
+  for (const thrown of fn.getDescendantsOfKind(ts.SyntaxKind.ThrowStatement)) {
+    if (isCaught(thrown, fn) || isProtocolError(thrown.getExpression(), isHandler)) continue
+    rewrite.report(
+      thrown,
+      thrown.getText().split('\n')[0]!.replace(/;$/, ''),
+      'The official SDK sends the message of any error. Tenon sends that of a ProtocolError, and "Internal error" for others.',
+      'Throw new ProtocolError(ErrorCode.InternalError, message) if clients should get the message.',
+    )
+  }
+}
+
+/** Whether an error is one of the protocol, or becomes one: `new Error(message)` in the handler itself. */
+function isProtocolError(error: Node | undefined, isHandler: boolean): boolean {
+  if (!error) return true
+  const name = classOf(error)
+  if (name === 'V1McpError' || name === 'V2ProtocolError') return true
+  const isPlain = Node.isNewExpression(error) && error.getExpression().getText() === 'Error'
+  return isHandler && isPlain && error.getArguments().length === 1
 }
 
 /** Whether an error that is thrown at a node is caught in the function, and not thrown again. */
