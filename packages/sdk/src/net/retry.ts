@@ -16,7 +16,7 @@ import type { ResponseHead } from './send.ts'
  * - 401 or 403, if the authorization changed: at once, at most `maxCredentialRetries` times.
  *
  * Everything else fails with an `HttpError`, whose `outcome` says whether the server may have acted on the request. Event streams
- * are reopened after `reconnectDelayMs`. `client/` builds on this: it repeats calls that are safe to repeat after a lost
+ * are reopened after `reconnectDelayMs` or `pollDelayMs`. `client/` builds on this: it repeats calls that are safe to repeat after a lost
  * connection or session.
  */
 
@@ -28,6 +28,9 @@ const maxRetryAfterMs = 60_000
 
 /** However small its `retry`, a server cannot make the client reconnect in a busy loop. */
 const minReconnectMs = 50
+
+/** The same for a server that had nothing to send in its last `maxRetries` streams. */
+const minIdlePollMs = 1_000
 
 /**
  * How long to wait before a request that failed without a response is sent again; undefined if it is not.
@@ -61,6 +64,15 @@ export function reconnectDelayMs(backoff: Backoff, attempt: number, retryMs: num
   if (retryMs === undefined) return backoffMs(backoff, attempt)
   const minMs = Math.max(retryMs, minReconnectMs)
   return attempt === 0 ? minMs : minMs + backoffMs(backoff, attempt)
+}
+
+/**
+ * How long to wait before a server that closes its stream and asks to be polled is asked again. It does what the specification
+ * allows, so it is not given up: the timeout of the request is the limit.
+ * @param polls How many streams in a row had no event.
+ */
+export function pollDelayMs(backoff: Backoff, polls: number, retryMs: number): number {
+  return Math.max(retryMs, polls > backoff.maxRetries ? minIdlePollMs : minReconnectMs)
 }
 
 /** True if the same request may succeed later: the server was not reached, or refused it only for now. */

@@ -45,6 +45,8 @@ export class ListenStream implements RequestListener {
   /** When the stream was lost; undefined while it is open. */
   #lostAt: number | undefined = clock.now()
   #triedAt = 0
+  /** The server asked not to be polled earlier (`retry`). */
+  #notBefore = 0
   #heardAt = 0
   /** True if messages were lost that cannot be fetched any more. */
   #hasGap = false
@@ -79,9 +81,11 @@ export class ListenStream implements RequestListener {
     return this.#lostAt === undefined ? clock.now() - this.#heardAt : undefined
   }
 
-  /** Retries now, because the server can be reached. */
+  /** Retries now, because the server can be reached, but not before the time that it asked for. */
   retryNow(): void {
-    if (this.#cancelReopen !== undefined && clock.now() - this.#triedAt > minRetryMs) this.open()
+    if (this.#cancelReopen === undefined) return
+    const now = clock.now()
+    if (now >= this.#notBefore && now - this.#triedAt > minRetryMs) this.open()
   }
 
   close(): void {
@@ -173,6 +177,7 @@ export class ListenStream implements RequestListener {
     const { backoff } = config
     const attempt = this.#stream.attempts
     const waitMs = this.#stream.nextDelayMs(backoff)
+    this.#notBefore = clock.now() + (this.#stream.retryMs ?? 0)
     if (waitMs === undefined) this.#report(error)
     if (waitMs === undefined && !config.recovers) return
     this.#cancelReopen = config.schedule(() => this.open(), waitMs ?? backoffMs(backoff, backoff.maxRetries), attempt)

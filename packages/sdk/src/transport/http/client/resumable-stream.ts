@@ -1,5 +1,5 @@
 import { HttpError } from '../../../errors.ts'
-import { reconnectDelayMs } from '../../../net/retry.ts'
+import { pollDelayMs, reconnectDelayMs } from '../../../net/retry.ts'
 import type { Backoff } from '../../../util/backoff.ts'
 import { clock } from '../../../util/clock.ts'
 import { EventReader, type ServerSentEvent } from './event-reader.ts'
@@ -41,6 +41,7 @@ export class ResumableStream {
   #isResumed = false
   #retryMs: number | undefined
   #attempts = 0
+  #emptyPolls = 0
   #hadProgress = false
   #openedAt = 0
   #faults = 0
@@ -61,12 +62,17 @@ export class ResumableStream {
     return this.#reader?.lastEventId ?? this.#firstId
   }
 
+  /** The minimum time between two connections that the server asked for; undefined if it did not. */
+  get retryMs(): number | undefined {
+    return this.#retryMs
+  }
+
   /** Starts to count attempts again, because the stream is open. */
   resetAttempts(): void {
     this.#attempts = 0
   }
 
-  /** How often the stream was reopened in a row without progress. */
+  /** How often the stream was reopened in a row without progress. Polls that the server asked for do not count. */
   get attempts(): number {
     return this.#attempts
   }
@@ -126,9 +132,17 @@ export class ResumableStream {
 
   /** How long to wait before the next connection; undefined to give up. */
   nextDelayMs(backoff: Backoff): number | undefined {
-    if (this.#hadProgress || (this.#openedAt > 0 && clock.now() - this.#openedAt > stableMs)) this.#attempts = 0
+    const wasOpen = this.#openedAt > 0
+    const isStable = this.#hadProgress || (wasOpen && clock.now() - this.#openedAt > stableMs)
     this.#hadProgress = false
     this.#openedAt = 0
+    if (isStable) this.#emptyPolls = 0
+    if (wasOpen && this.#retryMs !== undefined) {
+      // This poll is the first attempt.
+      this.#attempts = 1
+      return pollDelayMs(backoff, this.#emptyPolls++, this.#retryMs)
+    }
+    if (isStable) this.#attempts = 0
     return reconnectDelayMs(backoff, this.#attempts++, this.#retryMs)
   }
 

@@ -1,5 +1,6 @@
 import { Client, connect, McpError, StreamableHTTPClientTransport } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
+import { movableDate } from '../../../kit/time.ts'
 import { answer, changed, event, once, type Received, type Scripted, sessions } from './support.ts'
 
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
@@ -389,6 +390,59 @@ describe('the GET stream', () => {
     expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(299)
   })
 
+  it('is not reopened before the retry time, even if the server answers other requests [SSE-024, SSE-025]', async () => {
+    const date = movableDate()
+    const times: number[] = []
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      times.push(Date.now())
+      received.stream('retry: 8000\n', event(changed, 'e1'))
+      if (times.length === 1) received.response.end()
+      return true
+    })
+    let onScheduled: (delayMs: number) => void
+    const scheduled = new Promise<number>((resolve) => {
+      onScheduled = resolve
+    })
+    // Only the answers to the pings can reopen the stream.
+    const reconnectionScheduler = (_: () => void, delayMs: number) => onScheduled(delayMs)
+    await using client = await connect(server.url, { reconnectionScheduler })
+    expect(await scheduled).toBe(8_000)
+    date.advance(7_999)
+    for (let count = 0; count < 5; count++) await client.ping()
+    date.advance(1)
+    await client.ping()
+    await server.until('GET', 2)
+    expect(times[1]! - times[0]!).toBe(8_000)
+  })
+
+  it('is polled without an error if the server closes it with a retry time and has nothing to send [SSE-025]', async () => {
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      received.stream(server.of('GET').length === 1 ? 'id: p1\nretry: 700\ndata:\n\n' : ': nothing\n\n')
+      received.response.end()
+      return true
+    })
+    const delays: number[] = []
+    const reconnectionScheduler = (reopen: () => void, delayMs: number) => {
+      delays.push(delayMs)
+      setImmediate(reopen)
+    }
+    await using client = await connect(server.url, { reconnectionScheduler, reconnect: { ...quick, maxRetries: 2 } })
+    const errors: unknown[] = []
+    client.on('error', ({ error }) => errors.push(error))
+    await server.until('GET', 8)
+    expect(errors).toEqual([])
+    // A server with nothing to send for long is polled no more than once a second.
+    expect(delays.slice(0, 6)).toEqual([700, 700, 700, 1_000, 1_000, 1_000])
+    expect(
+      server
+        .of('GET')
+        .slice(1)
+        .every(({ headers }) => headers['last-event-id'] === 'p1'),
+    ).toBe(true)
+  })
+
   it('delivers no event twice, even if the server sends it again', async () => {
     await using server = await sessions((received) => {
       if (received.method !== 'GET') return false
@@ -466,6 +520,40 @@ describe('a call whose stream ends before the response', () => {
     expect(rest.every(({ headers }) => headers['mcp-session-id'] === 'session-1')).toBe(true)
     expect(server.of('tools/call')).toHaveLength(1)
     expect(errors).toEqual([])
+  })
+
+  it('is polled until the response arrives, however often the server has nothing to send [SSE-022]', async () => {
+    let polls = 0
+    await using server = await resumable((received, call) => {
+      if (++polls < 20) received.stream('retry: 60\n\n')
+      else received.stream(event(answer(call.message.id), 'last'))
+      received.response.end()
+    })
+    const reconnectionScheduler = (resume: () => void) => void setImmediate(resume)
+    await using client = await connect(server.url, { reconnectionScheduler })
+    expect((await client.callTool('act')).text).toBe('done')
+    expect(polls).toBe(20)
+    expect(server.of('tools/call')).toHaveLength(1)
+  })
+
+  it('is polled no longer than the timeout of the call [SSE-022]', async () => {
+    await using server = await resumable((received) => {
+      received.stream(': nothing yet\n\n')
+      received.response.end()
+    })
+    const reconnectionScheduler = (resume: () => void) => void setTimeout(resume, 1)
+    await using client = await connect(server.url, { reconnectionScheduler })
+    const error = await client.callTool('act', {}, { timeoutMs: 200 }).catch((each) => each)
+    expect(error).toMatchObject({ code: 'timeout' })
+    await server.until('notifications/cancelled')
+  })
+
+  it('is given up after maxRetries if no poll is answered [SSE-022]', async () => {
+    await using server = await resumable((received) => received.status(503))
+    const reconnectionScheduler = (resume: () => void) => void setImmediate(resume)
+    await using client = await connect(server.url, { reconnectionScheduler, reconnect: { ...quick, maxRetries: 2 } })
+    await expect(client.callTool('act')).rejects.toThrow(/lost its stream before the response arrived.*HTTP 503/)
+    expect(server.of('GET').filter(({ headers }) => headers['last-event-id'])).toHaveLength(3)
   })
 
   it('fails when the server cannot resume the stream', async () => {
