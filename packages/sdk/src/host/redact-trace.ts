@@ -3,7 +3,7 @@ import { define, isObject, type JsonObject } from '../util/objects.ts'
 import { redactSecrets } from './findings/secrets.ts'
 
 /**
- * Copies an event of `trace` without secrets: tokens, codes, client secrets, cookies and keys in headers, URLs, bodies, messages
+ * Copies an event of `trace` without secrets: tokens, codes, client secrets, cookies, session ids and keys in headers, URLs, bodies, messages
  * and stderr become `[redacted]`.
  *
  * @example
@@ -48,6 +48,8 @@ const secretNames: ReadonlySet<string> = new Set([
   'registration_access_token',
   'request_uri',
   'secret',
+  'session_id',
+  'sessionid',
   'sig',
   'signature',
   'state',
@@ -57,7 +59,7 @@ const secretNames: ReadonlySet<string> = new Set([
 ])
 
 /** Names of headers that contain one of these words, and that are not in `publicHeaders`. */
-const secretHeader = /auth|cookie|token|secret|key|password|credential|signature|^dpop$/
+const secretHeader = /auth|cookie|session|token|secret|key|password|credential|signature|^dpop$/
 const publicHeaders: ReadonlySet<string> = new Set(['www-authenticate', 'proxy-authenticate', 'idempotency-key'])
 const urlHeaders: ReadonlySet<string> = new Set(['location', 'content-location', 'referer'])
 

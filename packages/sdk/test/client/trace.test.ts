@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { RevisionId } from 'tenon'
 import { oauth } from 'tenon/auth/client'
-import { connect, type TracedMessage, type TraceEvent } from 'tenon/client'
+import { connect, StreamableHTTPClientTransport, type TracedMessage, type TraceEvent } from 'tenon/client'
 import { redactTraceEvent } from 'tenon/host'
 import { McpServer } from 'tenon/server'
 import { describe, expect, it, vi } from 'vitest'
@@ -188,6 +188,33 @@ describe('trace', () => {
 
 describe('redactTraceEvent', () => {
   const common = { at: 1, http: '1', purpose: 'auth' } as const
+
+  it('removes the id of an HTTP session, which is enough to take over a session without authorization [SESS-004]', async () => {
+    await using server = await serve(demo())
+    const recorded = recorder()
+    const transport = new StreamableHTTPClientTransport(new URL(server.url))
+    const client = await connect(transport, { revision: '2025-11-25', trace: recorded.trace, handlers })
+    const id = transport.sessionId!
+    await client.callTool('greet')
+    await client.close()
+    expect(JSON.stringify(recorded.events)).toContain(id)
+    expect(recorded.of('http-response').some(({ headers }) => headers['mcp-session-id'] === id)).toBe(true)
+    const shown = JSON.stringify(recorded.events.map(redactTraceEvent))
+    expect(shown).not.toContain(id)
+    expect(shown).toContain('"mcp-session-id":"[redacted]"')
+  })
+
+  it('removes the session id from URLs of HTTP+SSE [SESS-004]', async () => {
+    await using server = await serve(demo(), { sse: true })
+    const recorded = recorder()
+    await using client = await connect(new URL('/sse', server.url), { trace: recorded.trace, handlers })
+    await client.callTool('greet')
+    const ids = recorded.of('http-request').flatMap(({ url }) => new URL(url).searchParams.get('sessionId') ?? [])
+    expect(ids.length).toBeGreaterThan(0)
+    const shown = JSON.stringify(recorded.events.map(redactTraceEvent))
+    for (const id of ids) expect(shown).not.toContain(id)
+    expect(shown).toContain('?sessionId=[redacted]')
+  })
 
   it('removes secrets from headers, URLs, forms and JSON, and keeps the rest', () => {
     const headers = {
