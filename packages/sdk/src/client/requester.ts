@@ -205,9 +205,9 @@ export function inExchange<R extends ResultObject>(
   return options?.input?.exchange ? (options.input.exchange(send) as Promise<R>) : send()
 }
 
-/** The error for a result that lacks a required member. */
-export function invalidResult(method: string, member: string): McpError {
-  return new McpError('invalid-response', `The server sent an invalid result for ${method}: it has no ${member}`)
+/** The error for a result that cannot be used. */
+export function invalidResult(method: string, problem: string): McpError {
+  return new McpError('invalid-response', `The server sent an invalid result for ${method}: ${problem}`)
 }
 
 function inputNotAllowed(method: string, revision = 'this revision'): McpError {

@@ -95,6 +95,7 @@ export async function complete(
 ): Promise<CompleteResult['completion']> {
   if ((await requester.facts()).revision.announcesCompletions) await requester.require('completions')
   const result = await requester.call('completion/complete', params, options)
-  if (!Array.isArray(result.completion?.values)) throw invalidResult('completion/complete', 'completion.values')
+  if (!Array.isArray(result.completion?.values))
+    throw invalidResult('completion/complete', 'it has no completion.values')
   return result.completion
 }

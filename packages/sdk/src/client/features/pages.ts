@@ -59,7 +59,7 @@ export class Pages {
         .catch((error) => emptyPage(error, source, cursor))
       generation = connection.generation
       const items: unknown = source.items(page)
-      if (!Array.isArray(items)) throw invalidResult(source.method, source.member)
+      if (!Array.isArray(items)) throw invalidResult(source.method, `it has no ${source.member}`)
       return source.withItems(page, source.filter(items))
     }
     return new ListCall(fetch, (page) => source.items(page), params?.cursor)

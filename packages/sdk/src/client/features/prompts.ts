@@ -3,6 +3,7 @@ import type { GetPromptParams, GetPromptResult, ListPromptsResult, Prompt } from
 import type { ListCall } from '../list-call.ts'
 import { invalidResult, type Requester } from '../requester.ts'
 import type { Pages } from './pages.ts'
+import { promptMessagesProblem } from './received-content.ts'
 
 /** The prompts of the server. */
 export class Prompts {
@@ -30,7 +31,10 @@ export class Prompts {
     const missing = this.#requester.require('prompts')
     if (missing) await missing
     const result = await this.#requester.request('prompts/get', params, options)
-    if (!Array.isArray(result.messages)) throw invalidResult('prompts/get', 'messages')
+    if (!Array.isArray(result.messages)) throw invalidResult('prompts/get', 'it has no messages')
+    // A prompt without one of its messages may mean something else, so nothing of it is used.
+    const problem = promptMessagesProblem(result.messages)
+    if (problem !== undefined) throw invalidResult('prompts/get', problem)
     return result
   }
 }

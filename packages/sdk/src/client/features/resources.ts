@@ -62,7 +62,7 @@ export class Resources {
     const result = await this.#requester.complete(first, 'resources/read', params, options, (next) =>
       inExchange(options, () => this.#requester.call('resources/read', next, options)),
     )
-    if (!Array.isArray(result.contents)) throw invalidResult('resources/read', 'contents')
+    if (!Array.isArray(result.contents)) throw invalidResult('resources/read', 'it has no contents')
     return result
   }
 }

@@ -7,7 +7,8 @@ import type { Tool, ToolAnnotations } from '../../protocol/tools.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
 import { createValidator, type Validate } from '../../schema/user-schema.ts'
-import { isObject, type JsonObject } from '../../util/objects.ts'
+import type { JsonObject } from '../../util/objects.ts'
+import { receivedBlockProblem } from './received-content.ts'
 
 /** The result of a tool call. */
 export type ToolResult<Structured = unknown> = {
@@ -35,9 +36,9 @@ class ReceivedResult {
   constructor(result: JsonObject, onMalformed: ((problem: string) => void) | undefined) {
     for (const key in result) if (key !== '__proto__' && key !== 'text') (this as JsonObject)[key] = result[key]
     if (!Array.isArray(this.content)) this.content = []
-    if (this.content.some((block) => blockProblem(block) !== undefined)) {
+    if (this.content.some((block) => receivedBlockProblem(block) !== undefined)) {
       this.content = this.content.filter((block) => {
-        const problem = blockProblem(block)
+        const problem = receivedBlockProblem(block)
         if (problem !== undefined) onMalformed?.(problem)
         return problem === undefined
       })
@@ -49,27 +50,6 @@ class ReceivedResult {
       .filter((block): block is TextContent => block?.type === 'text' && typeof block.text === 'string')
       .map((block) => block.text)
       .join('\n')
-  }
-}
-
-/** Describes what is wrong with a content block, or returns undefined. Unknown types may come from later revisions. */
-function blockProblem(block: unknown): string | undefined {
-  if (!isObject(block) || typeof block.type !== 'string') return 'a block has no type'
-  switch (block.type) {
-    case 'text':
-      return typeof block.text === 'string' ? undefined : 'a text block has no text'
-    case 'image':
-    case 'audio':
-      if (typeof block.data !== 'string') return `an ${block.type} block has no data`
-      return typeof block.mimeType === 'string' ? undefined : `an ${block.type} block has no mimeType`
-    case 'resource_link':
-      return typeof block.uri === 'string' ? undefined : 'a resource_link block has no uri'
-    case 'resource':
-      return isObject(block.resource) && typeof block.resource.uri === 'string'
-        ? undefined
-        : 'a resource block has no resource with a uri'
-    default:
-      return undefined
   }
 }
 
