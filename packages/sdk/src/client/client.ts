@@ -257,10 +257,14 @@ export class Client {
   async request(method: string, params?: Params, options?: ClientRequestOptions): Promise<ResultObject> {
     const isCall = isToolCall(method, params)
     if (options?.inputRequired === 'return') {
-      return isCall ? this.#tools.callOnce(params, options) : this.#requester.send(method, params, options)
+      return isCall
+        ? this.#tools.callOnce(params, options)
+        : this.#accept(method, await this.#requester.send(method, params, options))
     }
     if (isCall && this.#options.raw) return (await this.#tools.start(params, options)).result
-    return isCall ? this.#tools.callToEnd(params, options) : this.#requester.requestAny(method, params, options)
+    return isCall
+      ? this.#tools.callToEnd(params, options)
+      : this.#accept(method, await this.#requester.requestAny(method, params, options))
   }
 
   /** Sends a notification of any method. */
@@ -325,7 +329,13 @@ export class Client {
     if (requests.some(({ method }) => method === 'initialize'))
       throw new TypeError('A batch cannot contain "initialize". connect() sends it.')
     const sendOne = ({ method, params }: BatchRequest) => this.request(method, params, options)
-    return this.#requester.batch(requests, options, sendOne)
+    const accept = (method: string, result: ResultObject) => this.#accept(method, result)
+    return this.#requester.batch(requests, options, { sendOne, accept })
+  }
+
+  /** 2026-07-28 tools: no method returns tools that are invalid, whichever way they were listed. */
+  #accept(method: string, result: ResultObject): ResultObject {
+    return method === 'tools/list' && !this.#options.raw ? this.#tools.accept(result) : result
   }
 
   /** Checks that the server responds. On revisions without `ping` the client sends `server/discover`. */

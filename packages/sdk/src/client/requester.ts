@@ -29,6 +29,12 @@ export interface BatchRequest {
   params?: Params | undefined
 }
 
+/** What a batch needs of its client. */
+interface BatchingClient {
+  sendOne(request: BatchRequest): Promise<ResultObject>
+  accept(method: string, result: ResultObject): ResultObject
+}
+
 export interface RequesterOptions {
   readonly connection: Connection
   /** Defaults for every request. */
@@ -86,12 +92,12 @@ export class Requester {
 
   /**
    * Sends several requests as one batch if the revision has batches, otherwise one by one.
-   * @param sendOne Sends a request that is not part of a batch.
+   * @param client `sendOne` sends a request that is not part of a batch, `accept` checks a result of a batch.
    */
   async batch(
     requests: readonly BatchRequest[],
     options: CallOptions | undefined,
-    sendOne: (request: BatchRequest) => Promise<ResultObject>,
+    { sendOne, accept }: BatchingClient,
   ): Promise<PromiseSettledResult<ResultObject>[]> {
     const { connection, defaults, addMeta } = this.#options
     const { era, link } = await connection.ready()
@@ -104,7 +110,8 @@ export class Requester {
       const complete = addMeta(params, options)
       return { method, params: complete && era.facts.revision.toParams(method, complete) }
     })
-    return Promise.allSettled(link.requestBatch(sent, { ...defaults, ...options }))
+    const answers = link.requestBatch(sent, { ...defaults, ...options })
+    return Promise.allSettled(answers.map(async (answer, index) => accept(requests[index]!.method, await answer)))
   }
 
   #problemWith(method: string, params: Params | undefined): McpError | undefined {

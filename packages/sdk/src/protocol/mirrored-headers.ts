@@ -1,4 +1,4 @@
-import { McpError } from '../errors.ts'
+import { ErrorCode, McpError } from '../errors.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import { isObject } from '../util/objects.ts'
 import { trimWhitespace } from '../util/trim-whitespace.ts'
@@ -93,6 +93,14 @@ function nameProblem(mirrored: string, name: string): string | undefined {
   return decoded === name ? undefined : 'The header Mcp-Name does not match the name in the body'
 }
 
+/**
+ * Whether an error says that the headers of a request are not those that its server requires: -32020, or in sessions -32001 as
+ * in the draft, a code that servers also use for other errors.
+ */
+export function isHeaderRefusal(code: unknown, message: unknown): boolean {
+  return code === ErrorCode.HeaderMismatch || (code === -32001 && /\bheader\b/i.test(String(message)))
+}
+
 /** Finds the annotated arguments of a valid input schema. */
 export function findMirroredArguments(schema: unknown, path: readonly string[] = []): MirroredArgument[] {
   if (!isObject(schema) || !isObject(schema.properties)) return []
@@ -107,7 +115,7 @@ export function findMirroredArguments(schema: unknown, path: readonly string[] =
 
 /**
  * Returns the headers for a call; missing and null arguments have none.
- * @param isOptional Whether to leave out an integer that is too large for a header, instead of throwing.
+ * @param isOptional Whether the revision does not require headers. Numbers then have one if they can be written exactly.
  */
 export function mirrorArguments(
   mirrored: readonly MirroredArgument[],
@@ -119,8 +127,9 @@ export function mirrorArguments(
     const value = valueAt(args, path)
     if (typeof value === 'string') headers[header] = encodeHeaderValue(value)
     else if (typeof value === 'boolean') headers[header] = String(value)
-    else if (Number.isInteger(value) && !(isOptional && !Number.isSafeInteger(value)))
-      headers[header] = integer(value as number, path)
+    else if (typeof value === 'number' && isOptional) {
+      if (isPlainNumber(value)) headers[header] = String(value)
+    } else if (Number.isInteger(value)) headers[header] = integer(value as number, path)
   }
   return headers
 }
@@ -167,6 +176,11 @@ function matches(value: unknown, sent: string): boolean {
   if (typeof value !== 'number' || !number.test(sent)) return false
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false
   return Number(sent) === value
+}
+
+/** True for a number whose decimal digits are its value. */
+function isPlainNumber(value: number): boolean {
+  return Number.isInteger(value) ? Number.isSafeInteger(value) : /^-?\d+\.\d+$/.test(String(value))
 }
 
 function integer(value: number, path: readonly string[]): string {

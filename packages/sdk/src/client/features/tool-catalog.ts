@@ -1,7 +1,7 @@
 import { McpError } from '../../errors.ts'
 import { findMirroredArguments, type MirroredArgument, mirrorArguments } from '../../protocol/mirrored-headers.ts'
 import type { CallToolParams, CallToolResult, Tool, ToolExecution } from '../../protocol/tools.ts'
-import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
+import { headerAnnotationProblem, sessionAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import { compileCheck } from '../../schema/compile-check.ts'
 import { describeIssues, toStandardIssues } from '../../schema/issues.ts'
 import type { JsonSchemaCheck, JsonSchemaCompiler, SchemaError } from '../../schema/json-schema.ts'
@@ -17,6 +17,12 @@ interface KnownTool {
   mirrored?: readonly MirroredArgument[]
 }
 
+/**
+ * How annotated arguments are repeated in HTTP headers. `'optional'`: the revision does not know the headers. A call is sent
+ * without those that cannot be made.
+ */
+export type Mirroring = 'required' | 'optional' | 'none'
+
 /** Limits the tools that are remembered. Results of others are not checked. */
 const maxKnown = 10_000
 
@@ -29,16 +35,16 @@ export class ToolCatalog {
   readonly #missing = new Set<string>()
   #changes = 0
   readonly #warn: (message: string) => void
-  readonly #readsHeaders: () => boolean
+  readonly #mirroring: () => Mirroring
   readonly #compileJsonSchema: JsonSchemaCompiler | undefined
 
   /**
-   * @param readsHeaders Whether `x-mcp-header` annotations apply.
+   * @param mirroring Whether `x-mcp-header` annotations apply.
    * @param compile Compiles output schemas. Default: Tenon's own engine.
    */
-  constructor(warn: (message: string) => void, readsHeaders: () => boolean, compile?: JsonSchemaCompiler) {
+  constructor(warn: (message: string) => void, mirroring: () => Mirroring, compile?: JsonSchemaCompiler) {
     this.#warn = warn
-    this.#readsHeaders = readsHeaders
+    this.#mirroring = mirroring
     this.#compileJsonSchema = compile
   }
 
@@ -65,15 +71,13 @@ export class ToolCatalog {
     )
   }
 
-  /**
-   * The HTTP headers of a call (2026-07-28 streamable-http, custom headers); undefined for an unknown tool.
-   * @param isOptional Whether the revision does not require them. What cannot be sent in a header is then left out.
-   */
-  headersOf({ name, arguments: args }: CallToolParams, isOptional = false): Record<string, string> | undefined {
-    const known = this.#known.get(name)
+  /** The HTTP headers of a call (2026-07-28 streamable-http, custom headers); undefined for an unknown tool. */
+  headersOf({ name, arguments: args }: CallToolParams): Record<string, string> | undefined {
+    const mirroring = this.#mirroring()
+    const known = mirroring === 'none' ? undefined : this.#known.get(name)
     if (!known) return undefined
-    known.mirrored ??= mirroredOf(known.tool)
-    return known.mirrored.length === 0 ? undefined : mirrorArguments(known.mirrored, args, isOptional)
+    known.mirrored ??= annotationProblem(known.tool, mirroring) ? [] : findMirroredArguments(known.tool.inputSchema)
+    return known.mirrored.length === 0 ? undefined : mirrorArguments(known.mirrored, args, mirroring === 'optional')
   }
 
   /** Whether the server says that repeating a call has no further effect. */
@@ -109,7 +113,7 @@ export class ToolCatalog {
   }
 
   #accept(tool: Tool): boolean {
-    const problem = problemOf(tool) ?? (this.#readsHeaders() ? headerAnnotationProblem(tool.inputSchema) : undefined)
+    const problem = problemOf(tool) ?? annotationProblem(tool, this.#mirroring())
     if (problem !== undefined) {
       this.#warn(`The tool ${nameOf(tool)} is invalid and ignored: ${problem}`)
       return false
@@ -148,9 +152,9 @@ function describeSkipped(tool: string, [first, ...others]: SchemaError[]): strin
   return `Parts of the output schema of the tool "${tool}" are not checked: ${first?.message}${more}`
 }
 
-/** Only revisions that require the headers leave out a tool with invalid annotations. On others it has no headers. */
-function mirroredOf({ inputSchema }: Tool): readonly MirroredArgument[] {
-  return headerAnnotationProblem(inputSchema) === undefined ? findMirroredArguments(inputSchema) : []
+function annotationProblem({ inputSchema }: Tool, mirroring: Mirroring): string | undefined {
+  if (mirroring === 'none') return undefined
+  return mirroring === 'required' ? headerAnnotationProblem(inputSchema) : sessionAnnotationProblem(inputSchema)
 }
 
 function problemOf(tool: unknown): string | undefined {

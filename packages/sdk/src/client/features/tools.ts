@@ -1,7 +1,8 @@
 import type { CallOptions } from '../../era/client.ts'
-import { ErrorCode, McpError, PeerError } from '../../errors.ts'
+import { McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions, SendOptions } from '../../jsonrpc/pending.ts'
+import { isHeaderRefusal } from '../../protocol/mirrored-headers.ts'
 import type { CallToolParams, CallToolResult, ListToolsResult, Tool, ToolExecution } from '../../protocol/tools.ts'
 import type { JsonSchemaCompiler } from '../../schema/json-schema.ts'
 import type { SchemaLike } from '../../schema/standard.ts'
@@ -15,7 +16,7 @@ import type { CachedRequests } from '../response-cache.ts'
 import type { ClientTasks, StartedCall } from '../tasks/client-tasks.ts'
 import { isTask, offersTaskCalls, warnIfTasksNeeded } from '../tasks/task-support.ts'
 import type { Pages } from './pages.ts'
-import { ToolCatalog } from './tool-catalog.ts'
+import { type Mirroring, ToolCatalog } from './tool-catalog.ts'
 import { readStructured, type ToolCallOptions, type ToolResult, toToolResult } from './tool-result.ts'
 
 export interface ToolsOptions {
@@ -52,9 +53,9 @@ export class Tools {
   constructor(options: ToolsOptions) {
     this.#options = options
     const { requester, cached, warn, compileJsonSchema } = options
-    const catalog = new ToolCatalog(warn, () => this.#mustMirror, compileJsonSchema)
+    const catalog = new ToolCatalog(warn, () => this.#mirroring, compileJsonSchema)
     this.#catalog = catalog
-    this.#calls = new ToolCalls({ catalog, requester, cached, mirroring: () => this.#mirroring })
+    this.#calls = new ToolCalls({ catalog, requester, cached })
   }
 
   list(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListToolsResult, Tool> {
@@ -68,6 +69,11 @@ export class Tools {
       filter: (tools: Tool[]) => this.#catalog.read(tools),
     }
     return pages.list(source, params, options)
+  }
+
+  /** Leaves the tools out of a page that `list` leaves out. */
+  accept(page: ResultObject): ResultObject {
+    return Array.isArray(page.tools) ? { ...page, tools: this.#catalog.read(page.tools) } : page
   }
 
   /** Calls a tool and returns its checked result. Waits for the task if the call becomes one. */
@@ -155,15 +161,11 @@ export class Tools {
     this.#catalog.clear()
   }
 
-  /** Whether annotated arguments must be repeated in HTTP headers. */
-  get #mustMirror(): boolean {
-    const { connection, requester } = this.#options
-    return connection.transport?.readsHeaders === true && requester.revision?.mirrorsHeaders === true
-  }
-
-  /** How annotated arguments are repeated in HTTP headers. */
   get #mirroring(): Mirroring {
-    return this.#mustMirror ? 'required' : this.#options.connection.transport?.mirrorsAlways ? 'optional' : 'none'
+    const { connection, requester } = this.#options
+    const { readsHeaders, mirrorsAlways } = connection.transport ?? {}
+    if (readsHeaders && requester.revision?.mirrorsHeaders) return 'required'
+    return mirrorsAlways ? 'optional' : 'none'
   }
 
   #record(name: string, startedAt: number, outcome: ToolCallRecord['outcome'], error?: unknown): void {
@@ -182,12 +184,7 @@ export interface ToolCallsOptions {
   readonly catalog: ToolCatalog
   readonly requester: Requester
   readonly cached: CachedRequests
-  /** How annotated arguments are repeated in HTTP headers. */
-  mirroring(): Mirroring
 }
-
-/** `'optional'`: a call is sent without headers that cannot be made. */
-type Mirroring = 'required' | 'optional' | 'none'
 
 /** Limits how many pages are read to find one tool. */
 const maxToolPages = 1_000
@@ -202,13 +199,11 @@ export class ToolCalls {
 
   async call(params: CallToolParams, options: CallOptions | undefined): Promise<CallToolResult> {
     const { catalog } = this.#options
-    const mirroring = this.#options.mirroring()
-    const headers = mirroring === 'none' ? undefined : catalog.headersOf(params, mirroring === 'optional')
+    const headers = catalog.headersOf(params)
     try {
       return await this.#send(headers, params, options)
     } catch (error) {
-      const isMismatch = error instanceof PeerError && error.rpcCode === ErrorCode.HeaderMismatch
-      if (!isMismatch || mirroring !== 'required') throw error
+      if (!(error instanceof PeerError) || !isHeaderRefusal(error.rpcCode, error.message)) throw error
       // 2026-07-28 streamable-http, client behaviour: the tool may require other headers than when it was listed.
       await this.#readList(params.name)
       const fresh = catalog.headersOf(params)

@@ -56,6 +56,9 @@ export function hintForStatus(status: number | undefined, body: string | undefin
   if (status === 413) {
     return '. The request is larger than the server accepts: send less, or raise its limit (`maxBodyBytes` on a Tenon server)'
   }
+  if (status === 431) {
+    return '. The headers are larger than the server accepts. `Mcp-Name` and `Mcp-Param-*` repeat the name or URI and annotated arguments: shorten them, or raise its limit (`--max-http-header-size` on Node)'
+  }
   if (url.protocol === 'http:' && status === 400 && /\bhttps\b/i.test(body ?? '')) return orHttps(url)
   return isPage(body) ? notAnEndpoint : ''
 }

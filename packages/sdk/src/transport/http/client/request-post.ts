@@ -3,6 +3,7 @@ import { classify, Fault, type RequestId, type RpcNotification } from '../../../
 import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
+import { isHeaderRefusal } from '../../../protocol/mirrored-headers.ts'
 import type { Tracer } from '../../../protocol/trace.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
@@ -39,6 +40,8 @@ export class RequestPost implements RequestListener {
   /** True while a stream that broke is not open again. */
   #isResuming = false
   #isOver = false
+  /** True if the request was sent again with all headers. */
+  #isCompleted = false
   /** The ids of requests that the server sent on this stream. */
   #serverRequests: RequestId[] | undefined
   /** The ids of requests of a batch without a response. */
@@ -70,11 +73,16 @@ export class RequestPost implements RequestListener {
 
   start(): void {
     if (this.#isOver) return
-    const { text, headers, request } = this.#content
+    const { headers, request } = this.#content
     if (request.options?.resumptionToken) {
       this.#stream = this.#createStream()
       return this.#resume(this.#stream)
     }
+    this.#post(headers)
+  }
+
+  #post(headers: Readonly<Record<string, string>>): void {
+    const { text, request } = this.#content
     const onAuthorized = request.options?.onAuthorized
     const options = { method: 'POST', label: this.method, headers, body: text, onAuthorized } as const
     this.#http = new ClientRequest(this.#session.config, options, this)
@@ -156,10 +164,20 @@ export class RequestPost implements RequestListener {
     if (this.#stream) return this.fail(this.#lostStream(error))
     const answer = error.outcome === 'refused' && this.#readsErrorBodies ? answerIn(error) : undefined
     if (!answer) return this.fail(reasonOf(error))
+    const complete = this.#completeHeaders(answer)
+    if (complete) return this.#post(complete)
     traceReceived(this.#session.config.tracer, answer)
     // The error response contains a JSON-RPC error; one about a request that could not be parsed has no id.
     this.#session.receive({ ...answer, id: this.id })
     this.#settle()
+  }
+
+  /** Servers check headers before anything runs, so the request can be sent again. */
+  #completeHeaders({ error }: JsonObject): Record<string, string> | undefined {
+    if (this.isStateless || this.#content.batch || this.#isCompleted || !isObject(error)) return undefined
+    if (!isHeaderRefusal(error.code, error.message)) return undefined
+    this.#isCompleted = true
+    return this.#session.completeHeaders(this.#content.request, this.#content.headers)
   }
 
   get #readsErrorBodies(): boolean {

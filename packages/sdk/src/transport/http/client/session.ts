@@ -69,6 +69,8 @@ export class ClientSession {
   #initialized: Promise<void> | undefined
   #initializedTimer: Timer | undefined
   #isOver = false
+  /** The length of names and arguments above which a session does not repeat them in headers. */
+  #maxHeader = maxOptionalHeader
 
   constructor(config: ClientConfig, events: ClientSessionEvents, sessionId: string | undefined) {
     this.config = config
@@ -160,6 +162,16 @@ export class ClientSession {
     if (!post.isStateless && post.wasSent && post.method !== 'initialize') return false
     post.drop()
     return true
+  }
+
+  /**
+   * Called by a post that the server refused because of its headers. Returns its headers with those that were left out for
+   * their length, which are sent from now on; undefined if none were.
+   */
+  completeHeaders(request: SentRequest, sent: Readonly<Record<string, string>>): Record<string, string> | undefined {
+    this.#maxHeader = Number.POSITIVE_INFINITY
+    const headers = this.#sessionHeaders(request)
+    return Object.keys(headers).length > Object.keys(sent).length ? headers : undefined
   }
 
   /** Called by a post when it is done. */
@@ -336,7 +348,7 @@ export class ClientSession {
    */
   #sessionHeaders(sent: Mirrored | undefined, mirrors = this.config.standardHeaders): Record<string, string> {
     const headers: Record<string, string> = { accept: acceptBoth, 'content-type': 'application/json' }
-    if (mirrors && sent) addStandardHeaders(headers, sent, maxOptionalHeader)
+    if (mirrors && sent) addStandardHeaders(headers, sent, this.#maxHeader)
     // A handshake does not belong to a session, and carries its version in its params.
     if (sent?.method === 'initialize') return headers
     if (this.sessionId !== undefined) headers['mcp-session-id'] = this.sessionId

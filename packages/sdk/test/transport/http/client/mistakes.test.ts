@@ -136,6 +136,24 @@ describe.each(ports)('with %s, the error for', (_name, options) => {
     await handler.close(0)
   })
 
+  it('a server that rejects a long name in a header explains what the header repeats [HDR-002]', async () => {
+    const handler = createMcpHandler(
+      new McpServer({ name: 'behind', version: '1' }, { capabilities: { resources: {} } }),
+    )
+    await using server = await plain((request, response) => {
+      if ((request.headers['mcp-name'] ?? '').length < 2_000) return void handler.node(request, response)
+      response.writeHead(431, { connection: 'close' })
+      response.end()
+    })
+    const client = await connect(`http://${server.host}/mcp`, { ...options, revision: '2026-07-28' })
+    const error = await failureOf(client.readResource(`note://${'x'.repeat(5_000)}`))
+    expect(error).toMatchObject({ status: 431, outcome: 'refused' })
+    expect(error.message).toContain('The headers are larger than the server accepts')
+    expect(error.message).toContain('Mcp-Name')
+    await client.close()
+    await handler.close(0)
+  })
+
   it('a server that rejects the first request as too large names the size as the cause', async () => {
     await using server = await answering(413, 'text/plain', 'no')
     const error = await failing(`http://${server.host}/mcp`)

@@ -1,7 +1,9 @@
-import { Client, connect, McpError, StreamableHTTPClientTransport } from 'tenon/client'
+import { Client, connect, McpError, StreamableHTTPClientTransport, type TraceEvent } from 'tenon/client'
+import { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
+import { serve } from '../../../kit/serve-http.ts'
 import { movableDate } from '../../../kit/time.ts'
-import { answer, changed, event, once, type Received, type Scripted, sessions } from './support.ts'
+import { answer, changed, event, modern, once, type Received, type Scripted, sessions } from './support.ts'
 
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const quick = { initialDelayMs: 5, maxDelayMs: 20 }
@@ -20,6 +22,27 @@ function annotated(version: string) {
     },
     { version },
   )
+}
+
+/** A server with tools of these input schemas, on any revision. */
+function listing(version: string, tools: Record<string, object>): Promise<Scripted> {
+  const list = Object.entries(tools).map(([name, schema]) => ({ name, inputSchema: { type: 'object', ...schema } }))
+  const result = { tools: list, resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+  const answerToo = (received: Received) => {
+    if (Array.isArray(received.message)) {
+      const [first, second] = received.message as { id: number }[]
+      received.json([answer(first!.id, result), answer(second!.id, { prompts: [] })])
+      return true
+    }
+    if (received.message.method !== 'tools/list') return false
+    received.result(result)
+    return true
+  }
+  return version === '2026-07-28' ? modern(answerToo) : sessions(answerToo, { version })
+}
+
+function settledValue(settled: PromiseSettledResult<unknown> | undefined): unknown {
+  return settled?.status === 'fulfilled' ? settled.value : settled?.reason
 }
 
 /** A server that can drop all sessions, like a server that was restarted. */
@@ -117,6 +140,127 @@ describe('a session', () => {
     await client.readResource(`note://${'x'.repeat(20_000)}`).catch(() => {})
     const { headers } = server.of('resources/read').at(-1)!
     expect([headers['mcp-method'], headers['mcp-name']]).toEqual(['resources/read', undefined])
+  })
+
+  it('sends a long name and long arguments in headers to a server that requires them [HDR-051, HDR-052]', async () => {
+    const definition = new McpServer({ name: 'strict', version: '1' })
+    const long = 'x'.repeat(4_000)
+    definition.registerResource('note', `note://${long}`, {}, () => 'found')
+    const properties = { region: { type: 'string', 'x-mcp-header': 'Region' } } as const
+    definition.registerTool('act', { inputSchema: { type: 'object', properties } }, () => 'done')
+    await using server = await serve(definition, { standardHeaders: 'require' })
+    const posts: string[] = []
+    const trace = (event: TraceEvent) => {
+      if (event.type === 'http-request' && event.method === 'POST') posts.push(event.headers['mcp-name'] ?? '')
+    }
+    await using client = await connect(server.url, { revision: '2025-11-25', trace })
+    await client.listTools()
+    posts.length = 0
+    expect((await client.readResource(`note://${long}`)).contents).toMatchObject([{ text: 'found' }])
+    expect(posts.map((name) => name.length)).toEqual([0, 4_007])
+    // The server has said what it requires.
+    expect((await client.callTool('act', { region: long })).text).toBe('done')
+    await client.readResource(`note://${long}`)
+    expect(posts.map((name) => name.length)).toEqual([0, 4_007, 3, 4_007])
+  })
+
+  it('sends a request once if the server refuses it for another reason than its headers [HDR-051]', async () => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'resources/read') return false
+      received.error(-32001, 'Request timed out', 400)
+      return true
+    })
+    await using client = await connect(server.url, { revision: '2025-11-25' })
+    await expect(client.readResource(`note://${'x'.repeat(4_000)}`)).rejects.toThrow('Request timed out')
+    expect(server.of('resources/read')).toHaveLength(1)
+  })
+
+  it.each([false, true])(
+    'repeats a call with the headers that the server misses, after it has listed the tools [HDR-056] (listed before: %s)',
+    async (isListed) => {
+      const definition = new McpServer({ name: 'strict', version: '1' })
+      const register = (header: string) => {
+        const properties = { region: { type: 'string', 'x-mcp-header': header } } as const
+        return definition.registerTool('act', { inputSchema: { type: 'object', properties } }, () => header)
+      }
+      const first = register('Zone')
+      await using server = await serve(definition, { standardHeaders: 'require' })
+      const sent: string[] = []
+      const trace = (event: TraceEvent) => {
+        if (event.type === 'message' && event.direction === 'sent' && 'method' in (event.message as object))
+          sent.push((event.message as { method: string }).method)
+      }
+      await using client = await connect(server.url, { revision: '2025-11-25', trace })
+      if (isListed) await client.listTools()
+      first.remove()
+      register('Region')
+      sent.length = 0
+      expect((await client.callTool('act', { region: 'eu' })).text).toBe('Region')
+      expect((await client.callTool('act', { region: 'eu' })).text).toBe('Region')
+      expect(sent).toEqual(['tools/call', 'tools/list', 'tools/call', 'tools/call'])
+    },
+  )
+
+  it('calls a tool once if it fails with a code that servers also use for other errors [HDR-056]', async () => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'tools/call') return false
+      received.error(-32001, 'Request timed out')
+      return true
+    })
+    await using client = await connect(server.url, { revision: '2025-11-25' })
+    await expect(client.callTool('act', { region: 'eu' })).rejects.toThrow('Request timed out')
+    expect(server.of('tools/call')).toHaveLength(1)
+    expect(server.of('tools/list')).toHaveLength(0)
+  })
+
+  it('repeats numbers in headers, which the draft allows and 2026-07-28 does not [HDR-052, HDR-057]', async () => {
+    const numeric = { type: 'number', 'x-mcp-header': 'Ratio' }
+    await using server = await listing('2025-11-25', { act: { properties: { ratio: numeric } } })
+    await using client = await connect(server.url, { revision: '2025-11-25' })
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['act'])
+    for (const ratio of [3.14, 42, -0.5, 1e-7, 2 ** 60]) await client.callTool('act', { ratio })
+    const sent = server.of('tools/call').map(({ headers }) => headers['mcp-param-ratio'])
+    expect(sent).toEqual(['3.14', '42', '-0.5', undefined, undefined])
+  })
+
+  describe.each(['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const)('on %s', (revision) => {
+    const mirrored = (header: unknown) => ({ properties: { a: { type: 'string', 'x-mcp-header': header } } })
+    const tools = { good: mirrored('A'), bad: mirrored('a b'), worse: mirrored('') }
+    const warningsOf = (client: Client) => {
+      const warnings: string[] = []
+      client.on('warning', ({ message }) => warnings.push(message))
+      return warnings
+    }
+    const names = (result: unknown) => (result as { tools: { name: string }[] }).tools.map(({ name }) => name)
+
+    it.each([
+      ['listTools()', (client: Client) => client.listTools()],
+      ['request()', (client: Client) => client.request('tools/list')],
+      ['request() by hand', (client: Client) => client.request('tools/list', {}, { inputRequired: 'return' })],
+      ['batch()', async (client: Client) => settledValue((await client.batch([{ method: 'tools/list' }]))[0])],
+      [
+        'batch() of two',
+        async (client: Client) =>
+          settledValue((await client.batch([{ method: 'tools/list' }, { method: 'prompts/list' }]))[0]),
+      ],
+    ])(
+      '%s leaves out a tool with an invalid header annotation, with a warning [HDR-028, HDR-029, HDR-057]',
+      async (_, list) => {
+        await using server = await listing(revision, tools)
+        await using client = await connect(server.url, { revision })
+        const warnings = warningsOf(client)
+        expect(names(await list(client))).toEqual(['good'])
+        expect(warnings).toHaveLength(2)
+        expect(warnings[0]).toMatch(/"bad" .*x-mcp-header/)
+      },
+    )
+  })
+
+  it('lists tools with invalid header annotations if it sends no such headers [HDR-030]', async () => {
+    const invalid = { properties: { a: { type: 'string', 'x-mcp-header': 'a b' } } }
+    await using server = await listing('2025-11-25', { bad: invalid })
+    await using client = await connect(server.url, { revision: '2025-11-25', standardHeaders: false })
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['bad'])
   })
 
   it('is optional: without a session id no header and no DELETE is sent', async () => {
