@@ -1,6 +1,6 @@
 import type { CallOptions, ServerFacts } from '../era/client.ts'
 import { CapabilityError, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
-import { LimitedProgress } from '../jsonrpc/limited-progress.ts'
+import { LimitedProgress, receivedProgress } from '../jsonrpc/limited-progress.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
@@ -14,9 +14,6 @@ import { isObject } from '../util/objects.ts'
 import { scheduler } from '../util/scheduler.ts'
 import type { Connection } from './connection.ts'
 import { driveRoundTrips } from './input/round-trips.ts'
-
-/** As many values as a display can follow. A server that sends more is reduced to its newest ones. */
-const progressLimits = { burst: 100, perSecond: 50 }
 
 /** The methods that this client knows the types of. */
 export type ClientMethod = keyof ClientRequests
@@ -73,12 +70,11 @@ export class Requester {
 
   /** Sends one request of any method. */
   send(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
-    const { connection, defaults, addMeta, onFailure, onError, raw } = this.#options
+    const { connection, defaults, addMeta, onFailure, raw } = this.#options
     const problem = raw ? undefined : this.#problemWith(method, params)
     if (problem) return Promise.reject(problem)
     const merged = defaults || raw ? { ...defaults, ...options, raw } : options
-    const deliver = raw ? undefined : merged?.onProgress
-    const progress = deliver && new LimitedProgress({ ...progressLimits, deliver, onError })
+    const progress = this.limitProgress(merged?.onProgress)
     const sent = progress ? { ...merged, onProgress: (value: Progress) => progress.add(value) } : merged
     const answer = connection.call(method, addMeta(params, options), sent)
     if (progress) {
@@ -88,6 +84,12 @@ export class Requester {
     }
     if (onFailure) answer.catch(onFailure)
     return answer
+  }
+
+  /** Passes on values that increase, no more often than a display can follow. Undefined if all values are passed on. */
+  limitProgress(deliver: CallOptions['onProgress']): LimitedProgress | undefined {
+    const { raw, onError } = this.#options
+    return raw || !deliver ? undefined : new LimitedProgress({ ...receivedProgress, deliver, onError })
   }
 
   /**

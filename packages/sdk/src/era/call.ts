@@ -1,5 +1,5 @@
 import type { Params, ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
-import type { RequestOptions } from '../jsonrpc/pending.ts'
+import type { SendOptions } from '../jsonrpc/pending.ts'
 import type { RequestStream, ServerTransport } from '../protocol/transport.ts'
 
 /** A request that is being served: an `Exchange`, or the call of a task. */
@@ -18,7 +18,7 @@ export interface Call {
   becomeTask?(): void
   notify(method: string, params?: Params): void
   /** Sends a request to the client on the stream of this call. */
-  ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject>
+  ask(method: string, params: Params | undefined, options: SendOptions): Promise<ResultObject>
   /** Rejects a question that comes after the end. */
   refuseLate(method: string): Promise<never>
   /** Ends the call with an error, without waiting for its handler. */

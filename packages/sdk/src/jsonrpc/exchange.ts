@@ -2,7 +2,7 @@ import { McpError } from '../errors.ts'
 import { joinSignals } from '../util/abort.ts'
 import type { Link } from './link.ts'
 import type { Batch, Params, Prepared, ResultObject, RpcErrorBody, RpcRequest } from './message.ts'
-import type { RequestOptions } from './pending.ts'
+import type { SendOptions } from './pending.ts'
 import type { ReplyStream } from './transport.ts'
 
 const maxRefused = 100
@@ -64,7 +64,7 @@ export class Exchange {
   }
 
   /** Sends a request to the peer that belongs to this one and is cancelled when this one ends. */
-  ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject> {
+  ask(method: string, params: Params | undefined, options: SendOptions): Promise<ResultObject> {
     if (this.#ended) return this.refuseLate(method)
     this.#questions ??= new AbortController()
     const over = this.#questions.signal

@@ -3,6 +3,9 @@ import { scheduler, type Timer } from '../util/scheduler.ts'
 import { TokenBucket } from '../util/token-bucket.ts'
 import type { Progress } from './pending.ts'
 
+/** As many values of a peer as a display can follow. A peer that sends more is reduced to its newest ones. */
+export const receivedProgress = { burst: 100, perSecond: 50 }
+
 /** Options of `LimitedProgress`. */
 export interface LimitedProgressOptions {
   /** How many values may follow each other at once. */

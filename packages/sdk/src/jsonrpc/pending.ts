@@ -1,6 +1,7 @@
 import { McpError, TimeoutError } from '../errors.ts'
 import { clock } from '../util/clock.ts'
 import { scheduler, type Timer } from '../util/scheduler.ts'
+import { LimitedProgress, receivedProgress } from './limited-progress.ts'
 import type { Params, RequestId, ResultObject, RpcNotification } from './message.ts'
 import type { ReplyStream } from './transport.ts'
 
@@ -37,6 +38,8 @@ interface Waiting {
   lastDeadline: number
   options: SendOptions | undefined
   onAbort: (() => void) | undefined
+  /** Limits what `onProgress` is called with. */
+  progress: LimitedProgress | undefined
 }
 
 type GiveUp = (id: number, method: string, reason: string, options: SendOptions | undefined) => void
@@ -129,12 +132,10 @@ export class PendingRequests {
       waiting.deadline = Math.min(clock.now() + waiting.timeoutMs, waiting.lastDeadline)
     }
     const { progress, total, message } = params
+    const value = { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) }
     try {
-      waiting.options?.onProgress?.({
-        progress,
-        ...(total !== undefined && { total }),
-        ...(message !== undefined && { message }),
-      })
+      if (waiting.progress) waiting.progress.add(value)
+      else waiting.options?.onProgress?.(value)
     } catch (error) {
       this.#onError(error)
     }
@@ -187,7 +188,12 @@ export class PendingRequests {
       lastDeadline,
       options,
       onAbort: undefined,
+      progress: options?.limitsProgress ? this.#limitProgress(options) : undefined,
     }
+  }
+
+  #limitProgress({ onProgress: deliver }: SendOptions): LimitedProgress | undefined {
+    return deliver && new LimitedProgress({ ...receivedProgress, deliver, onError: this.#onError })
   }
 
   #take(id: RequestId): Waiting | undefined {
@@ -196,6 +202,8 @@ export class PendingRequests {
     this.#waiting.delete(id)
     if (waiting.onAbort) waiting.options?.signal?.removeEventListener('abort', waiting.onAbort)
     if (this.#waiting.size === 0) hold(this.#timer, false)
+    // The newest value comes before the response.
+    waiting.progress?.flush()
     return waiting
   }
 
@@ -275,6 +283,8 @@ export interface SendOptions extends RequestOptions {
   describeReason?: ((reason: unknown) => string) | undefined
   /** Requests progress even if only the timeout uses it. */
   progress?: boolean | undefined
+  /** Calls `onProgress` with values that increase, no more often than a display can follow. Default: with all. */
+  limitsProgress?: boolean | undefined
   /** Called with the id of the request when it is sent. */
   onSent?: ((id: number) => void) | undefined
   /** Called with each notification on the stream of this request, if the transport has a stream per request. */

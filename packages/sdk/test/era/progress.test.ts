@@ -198,6 +198,66 @@ describe('progress from a server', () => {
   )
 })
 
+describe('progress at a server', () => {
+  it.each(allRevisions.filter((revision) => revision >= '2025-06-18' && revision !== modern))(
+    'passes on few of very many values that a client reports, in order, with the newest before the answer (%s) [PROG-005, PROG-010]',
+    async (revision) => {
+      const server = new McpServer({ name: 's', version: '1' })
+      const values: number[] = []
+      const late: number[] = []
+      server.registerTool('ask', {}, async (_, ctx) => {
+        const onProgress = ({ progress }: Progress) => values.push(progress)
+        await ctx.elicit('Continue?', { ok: z.boolean() }, { onProgress })
+        late.push(...values)
+        return 'asked'
+      })
+      await using caller = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: {} } })
+      await caller.open()
+      const call = caller.request('tools/call', { name: 'ask' })
+      const question = await heard(caller.transcript, 'server', 'elicitation/create')
+      const progressToken = question.params?._meta?.progressToken
+      const tell = (progress: number) => caller.notify('notifications/progress', { progressToken, progress })
+      for (const progress of [5, 3, 5, 6, 4, 7]) tell(progress)
+      for (let progress = 8; progress <= 5_000; progress++) tell(progress)
+      caller.say({ jsonrpc: '2.0', id: question.id!, result: { action: 'accept', content: { ok: true } } })
+      await call
+      tell(6_000)
+      await caller.request('tools/list')
+      expect(values.slice(0, 4)).toEqual([5, 6, 7, 8])
+      expect(values).toEqual([...values].sort((a, b) => a - b))
+      expect(values.length).toBeLessThan(2_500)
+      expect(values.at(-1)).toBe(5_000)
+      expect(late).toEqual(values)
+    },
+  )
+
+  it('reports a progress listener that throws, and continues [PROG-010]', async () => {
+    const problems: unknown[] = []
+    const failure = new Error('no display')
+    const server = new McpServer({ name: 's', version: '1' }, { onError: (error) => void problems.push(error) })
+    server.registerTool('ask', {}, async (_, ctx) => {
+      const onProgress = ({ progress }: Progress) => {
+        if (progress === 1 || progress === 500) throw failure
+      }
+      const { action } = await ctx.elicit('Continue?', { ok: z.boolean() }, { onProgress })
+      return action
+    })
+    await using caller = await ScriptedClient.connect(server, {
+      revision: '2025-11-25',
+      capabilities: { elicitation: {} },
+    })
+    await caller.open()
+    const call = caller.request('tools/call', { name: 'ask' })
+    const question = await heard(caller.transcript, 'server', 'elicitation/create')
+    const progressToken = question.params?._meta?.progressToken
+    for (let progress = 1; progress <= 500; progress++)
+      caller.notify('notifications/progress', { progressToken, progress })
+    caller.say({ jsonrpc: '2.0', id: question.id!, result: { action: 'decline' } })
+    expect((await call).result).toMatchObject({ content: [{ text: 'decline' }] })
+    expect(problems).toEqual([failure, failure])
+  })
+})
+
 describe('progress at a client', () => {
   it.each(allRevisions)('sends unique integer progress tokens (%s) [PROG-001, PROG-002]', async (revision) => {
     const server = scripted(revision, { 'tools/call': () => undefined })

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { connect } from 'tenon/client'
+import { connect, type TaskHandle } from 'tenon/client'
 import type { ScriptedServer } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { errorOf } from '../kit/error-of.ts'
@@ -142,7 +142,89 @@ describe('a client of 2025-11-25', () => {
     expect(said(server.transcript, 'client', 'tasks/result')).toHaveLength(1)
   })
 
-  it('reports progress until the task ends', async () => {
+  it('passes on few of very many values of a task, in order, with the newest before the result [PROG-005, PROG-010, PROG-011]', async () => {
+    let status = 'working'
+    const server = oldServer({
+      'tools/call': () => undefined,
+      'tasks/get': () => ({ result: oldTask({ status }) }),
+      'tasks/result': () => ({ result: done }),
+    })
+    await using client = await clientOf(server)
+    const values: number[] = []
+    const call = client.callTool('report', {}, { onProgress: ({ progress }) => values.push(progress) })
+    const asked = await heard(server.transcript, 'client', 'tools/call')
+    const progressToken = asked.params!._meta!.progressToken
+    const tell = (progress: number) =>
+      server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } })
+    // The token is that of the call, before and after it became a task.
+    tell(5)
+    server.say({ jsonrpc: '2.0', id: asked.id, result: { task: oldTask() } })
+    await heard(server.transcript, 'client', 'tasks/get')
+    for (const progress of [3, 5, 6, 4, 7]) tell(progress)
+    for (let progress = 8; progress <= 5_000; progress++) tell(progress)
+    status = 'completed'
+    await call
+    expect(values.slice(0, 4)).toEqual([5, 6, 7, 8])
+    expect(values).toEqual([...values].sort((a, b) => a - b))
+    expect(new Set(values).size).toBe(values.length)
+    // On a slow machine some more may be passed on meanwhile.
+    expect(values.length).toBeLessThan(2_500)
+    expect(values.at(-1)).toBe(5_000)
+  })
+
+  it.each([
+    ['tasks/get', async (handle: TaskHandle) => void (await handle.result())],
+    [
+      'a notification',
+      async (_: TaskHandle, server: ScriptedServer) => {
+        const params = oldTask({ status: 'completed' })
+        server.say({ jsonrpc: '2.0', method: 'notifications/tasks/status', params })
+      },
+    ],
+  ])('reports no progress of a task after %s said that it ended [PROG-010, PROG-011]', async (_, end) => {
+    const server = oldServer({
+      'tasks/get': () => ({ result: oldTask({ status: 'completed' }) }),
+      'tasks/result': () => ({ result: done }),
+    })
+    await using client = await clientOf(server)
+    const values: number[] = []
+    const handle = await client.callToolAsTask('report', {}, { onProgress: ({ progress }) => values.push(progress) })
+    const progressToken = said(server.transcript, 'client', 'tools/call')[0]!.params!._meta!.progressToken
+    const tell = (progress: number) =>
+      server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } })
+    tell(6)
+    await end(handle, server)
+    tell(7)
+    tell(8)
+    await client.ping()
+    expect(values).toEqual([6])
+    expect((await handle.result()).text).toBe('done')
+  })
+
+  it('reports a progress listener of a task that throws, and completes the call [PROG-010]', async () => {
+    let status = 'working'
+    const server = oldServer({
+      'tasks/get': () => ({ result: oldTask({ status }) }),
+      'tasks/result': () => ({ result: done }),
+    })
+    await using client = await clientOf(server)
+    const problems: unknown[] = []
+    client.on('error', ({ error }) => problems.push(error))
+    const failure = new Error('no display')
+    const onProgress = ({ progress }: { progress: number }) => {
+      if (progress === 1 || progress === 500) throw failure
+    }
+    const call = client.callTool('report', {}, { onProgress })
+    await heard(server.transcript, 'client', 'tasks/get')
+    const progressToken = said(server.transcript, 'client', 'tools/call')[0]!.params!._meta!.progressToken
+    for (let progress = 1; progress <= 500; progress++)
+      server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } })
+    status = 'completed'
+    expect((await call).text).toBe('done')
+    expect(problems).toEqual([failure, failure])
+  })
+
+  it('reports progress until the task ends [PROG-011]', async () => {
     let status = 'working'
     const server = oldServer({
       'tasks/get': () => ({ result: oldTask({ status }) }),

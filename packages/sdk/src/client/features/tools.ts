@@ -1,7 +1,7 @@
 import type { CallOptions } from '../../era/client.ts'
 import { McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
-import type { RequestOptions, SendOptions } from '../../jsonrpc/pending.ts'
+import type { Progress, RequestOptions, SendOptions } from '../../jsonrpc/pending.ts'
 import { isHeaderRefusal } from '../../protocol/mirrored-headers.ts'
 import type { CallToolParams, CallToolResult, ListToolsResult, Tool, ToolExecution } from '../../protocol/tools.ts'
 import type { JsonSchemaCompiler } from '../../schema/json-schema.ts'
@@ -119,7 +119,10 @@ export class Tools {
     const onSent = (id: number) => {
       progressToken = id
     }
-    const sent = params.task ? { ...options, onSent } : options
+    // The token of the call stays that of its task, and so does the order of its values.
+    const progress = params.task && requester.limitProgress(options?.onProgress)
+    const onProgress = progress ? (value: Progress) => progress.add(value) : options?.onProgress
+    const sent = params.task ? { ...options, onSent, onProgress } : options
     const first: ResultObject = await inExchange(options, () => this.#calls.call(params, sent))
     const result = requester.requiresInput('tools/call', first)
       ? await requester.complete(first, 'tools/call', params, options, (next) =>
@@ -127,8 +130,7 @@ export class Tools {
         )
       : first
     if (!isTask(result, params, requester.revision?.lacks('tasks/update') === false)) return { result }
-    const { onProgress, input } = options ?? {}
-    return { result, call: { tool: params.name, progressToken, onProgress, input } }
+    return { result, call: { tool: params.name, progressToken, progress, input: options?.input } }
   }
 
   /** Checks structured content against the output schema of the tool. Returns undefined if there is nothing to wait for. */

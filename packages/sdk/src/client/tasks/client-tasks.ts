@@ -1,5 +1,6 @@
 import type { CallInput, Listening } from '../../era/client.ts'
 import { CapabilityError, McpError, Suspended } from '../../errors.ts'
+import type { LimitedProgress } from '../../jsonrpc/limited-progress.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress, RequestOptions } from '../../jsonrpc/pending.ts'
 import { metaKeys, type ProgressToken } from '../../protocol/meta.ts'
@@ -47,9 +48,18 @@ export interface StartedCall {
   readonly tool: string
   /** The token of the task's progress notifications (2025-11-25). */
   readonly progressToken?: number | undefined
-  readonly onProgress?: RequestOptions['onProgress']
+  /** Receives the progress of the task. */
+  readonly progress?: LimitedProgress | undefined
   /** Answers the questions of the task, instead of the handlers of the client. */
   readonly input?: CallInput | undefined
+}
+
+/** What is done with the progress of a task until it ends. */
+interface ProgressListener {
+  readonly taskId: string
+  add(progress: Progress): void
+  /** Delivers the newest value, if it waits. */
+  flush(): void
 }
 
 /** Limits the progress listeners of tasks. */
@@ -66,7 +76,7 @@ export class ClientTasks {
   readonly #registry = new FinalizationRegistry<string>((id) => {
     if (!this.#pollers.get(id)?.deref()) this.#pollers.delete(id)
   })
-  readonly #progressListeners = new Map<ProgressToken, (progress: Progress) => void>()
+  readonly #progressListeners = new Map<ProgressToken, ProgressListener>()
   readonly #timeouts = new Set<TaskTimeout>()
   #pauses = 0
 
@@ -112,13 +122,10 @@ export class ClientTasks {
     const stopped = deferred<never>()
     const onAbort = () =>
       stopped.reject(new McpError('cancelled', 'tools/call was cancelled', { cause: signal?.reason }))
-    const onProgress = (progress: Progress) => {
-      timeout.restart()
-      call.onProgress?.(progress)
-    }
-    const task = await this.#created(result, { ...call, onProgress })
-    const timeout = this.#startTimeout(options, stopped.reject)
-    const release = task.watch(() => timeout.restart())
+    let timeout: TaskTimeout | undefined
+    const task = await this.#created(result, call, () => timeout?.restart())
+    timeout = this.#startTimeout(options, stopped.reject)
+    const release = task.watch(() => timeout?.restart())
     signal?.addEventListener('abort', onAbort)
     if (signal?.aborted) onAbort()
     try {
@@ -132,7 +139,7 @@ export class ClientTasks {
       throw error
     } finally {
       signal?.removeEventListener('abort', onAbort)
-      if (call.progressToken !== undefined) this.#progressListeners.delete(call.progressToken)
+      this.#endProgress(task.id)
       timeout.stop()
       this.#timeouts.delete(timeout)
     }
@@ -157,7 +164,7 @@ export class ClientTasks {
   /** The server sent progress, perhaps of a task. */
   progressed({ progressToken, progress, total, message }: ProgressParams): void {
     try {
-      this.#progressListeners.get(progressToken)?.({
+      this.#progressListeners.get(progressToken)?.add({
         progress,
         ...(total !== undefined && { total }),
         ...(message !== undefined && { message }),
@@ -169,12 +176,23 @@ export class ClientTasks {
 
   /** The next connection counts its requests anew, so progress tokens of this one would match other requests. */
   reconnected(): void {
-    this.#progressListeners.clear()
+    for (const { taskId } of [...this.#progressListeners.values()]) this.#endProgress(taskId)
   }
 
-  async #created(result: ResultObject, { tool, progressToken, onProgress, input }: StartedCall): Promise<TaskPoller> {
+  /** @param onProgress Called whenever progress arrives, also if it is not passed on. */
+  async #created(
+    result: ResultObject,
+    { tool, progressToken, progress, input }: StartedCall,
+    onProgress?: () => void,
+  ): Promise<TaskPoller> {
     const { id, snapshot } = readTask('tools/call', undefined, result.task ?? result)
-    if (progressToken !== undefined && onProgress) this.#addProgressListener(progressToken, onProgress)
+    if (progressToken !== undefined && (progress || onProgress)) {
+      const add = (value: Progress) => {
+        onProgress?.()
+        progress?.add(value)
+      }
+      this.#addProgressListener(progressToken, { taskId: id, add, flush: () => progress?.flush() })
+    }
     const stored = this.#options.ids?.add({ taskId: id, tool, createdAt: clock.now() })
     const poller = input ? this.#createPoller(id, tool, snapshot, input) : this.#poller(id, tool, snapshot)
     this.#changed(poller, tool)
@@ -190,12 +208,19 @@ export class ClientTasks {
     return timeout
   }
 
-  #addProgressListener(token: number, onProgress: (progress: Progress) => void): void {
-    const [oldest] = this.#progressListeners.keys()
-    if (oldest !== undefined && this.#progressListeners.size >= maxProgressListeners) {
-      this.#progressListeners.delete(oldest)
+  #addProgressListener(token: number, listener: ProgressListener): void {
+    const [oldest] = this.#progressListeners.values()
+    if (oldest && this.#progressListeners.size >= maxProgressListeners) this.#endProgress(oldest.taskId)
+    this.#progressListeners.set(token, listener)
+  }
+
+  /** 2025-11-25 progress: there is none after the task has ended. */
+  #endProgress(id: string): void {
+    for (const [token, { taskId, flush }] of this.#progressListeners) {
+      if (taskId !== id) continue
+      this.#progressListeners.delete(token)
+      flush()
     }
-    this.#progressListeners.set(token, onProgress)
   }
 
   #handle(poller: TaskPoller, tool: string | undefined, immediateResponse: string | undefined): TaskHandle {
@@ -226,7 +251,10 @@ export class ClientTasks {
 
   #changed({ id, newest }: TaskPoller, tool: string | undefined): void {
     const { status, statusMessage } = newest
-    if (isFinal(newest)) this.#deleteId(id)
+    if (isFinal(newest)) {
+      this.#deleteId(id)
+      this.#endProgress(id)
+    }
     this.#options.onChange({ taskId: id, tool, status, statusMessage })
   }
 

@@ -119,7 +119,7 @@ export class HandshakeConversation implements Conversation {
       const { method } = question
       const params = this.#paramsOf(question)
       const limitMs = timeoutMs ?? (method === 'roots/list' ? undefined : this.#limits.timeoutMs)
-      const request = { ...options, timeoutMs: limitMs }
+      const request = { ...options, timeoutMs: limitMs, limitsProgress: true }
       const answer =
         task && canAnswerAsTask(this.#caller, method)
           ? await askAsTask(this.#call, method, { ...params, task: toTaskRequest(task) }, request)
