@@ -38,6 +38,8 @@ await build({
   format: 'esm',
   platform: 'neutral',
   target: 'node20',
+  // Node 20 knows every property that is used. esbuild would write new RegExp(), which bundlers cannot remove if it is unused.
+  supported: { 'regexp-unicode-property-escapes': true },
   external: ['node:*', ...Object.keys(dependencies), ...Object.keys(peerDependencies)],
   logLevel: 'warning',
 })

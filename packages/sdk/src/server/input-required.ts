@@ -21,7 +21,30 @@ export interface InputRequiredSpec {
  * Creates a result that requests input from the client. Return it from a handler; the handler runs again with the responses in
  * `ctx.inputResponses`. Works on every revision. `ctx.elicit`, `ctx.sample` and `ctx.roots` do this for you.
  */
-export function inputRequired({ inputRequests, requestState }: InputRequiredSpec): InputRequiredResult {
+// Assigned in one pure call, so that bundlers remove it from servers that do not use it.
+export const inputRequired = /* @__PURE__ */ Object.assign(createInputRequired, {
+  elicit(params: Omit<ElicitFormParams, 'requestedSchema'> & { requestedSchema: SchemaLike }): InputRequest {
+    checkMessage(params.message)
+    const requestedSchema = compileForm(params.requestedSchema).form
+    return { method: 'elicitation/create', params: { mode: 'form', ...params, requestedSchema } }
+  },
+
+  elicitUrl(params: Omit<ElicitUrlParams, 'mode'>): InputRequest {
+    checkMessage(params.message)
+    return { method: 'elicitation/create', params: { ...params, mode: 'url', url: checkSafeUrl(params.url) } }
+  },
+
+  createMessage(params: CreateMessageParams): InputRequest {
+    checkSampling(params, 'inputRequired.createMessage()')
+    return { method: 'sampling/createMessage', params }
+  },
+
+  listRoots(): InputRequest {
+    return { method: 'roots/list' }
+  },
+})
+
+function createInputRequired({ inputRequests, requestState }: InputRequiredSpec): InputRequiredResult {
   if (!inputRequests && requestState === undefined) {
     throw new TypeError('inputRequired() requires inputRequests, requestState or both')
   }
@@ -31,26 +54,6 @@ export function inputRequired({ inputRequests, requestState }: InputRequiredSpec
     ...(requestState !== undefined && { requestState: requestState as string }),
   }
 }
-
-inputRequired.elicit = (
-  params: Omit<ElicitFormParams, 'requestedSchema'> & { requestedSchema: SchemaLike },
-): InputRequest => {
-  checkMessage(params.message)
-  const requestedSchema = compileForm(params.requestedSchema).form
-  return { method: 'elicitation/create', params: { mode: 'form', ...params, requestedSchema } }
-}
-
-inputRequired.elicitUrl = (params: Omit<ElicitUrlParams, 'mode'>): InputRequest => {
-  checkMessage(params.message)
-  return { method: 'elicitation/create', params: { ...params, mode: 'url', url: checkSafeUrl(params.url) } }
-}
-
-inputRequired.createMessage = (params: CreateMessageParams): InputRequest => {
-  checkSampling(params, 'inputRequired.createMessage()')
-  return { method: 'sampling/createMessage', params }
-}
-
-inputRequired.listRoots = (): InputRequest => ({ method: 'roots/list' })
 
 /** Returns the response to a form, like `ctx.elicit`. Undefined if there is no response yet, or if it does not match the schema. */
 export function inputResponse<S extends SchemaLike>(

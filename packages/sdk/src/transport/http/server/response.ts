@@ -230,7 +230,7 @@ function toBytes(id: RequestId, result: Prepared): Uint8Array {
   return joinBytes([head, body, closeBrace], head.length + body.length + 1)
 }
 
-const closeBrace = new Uint8Array([125])
+const closeBrace = /* @__PURE__ */ new Uint8Array([125])
 
 /** 2026-07-28 assigns a status to some errors. Earlier, every response is a 200 unless the request was invalid. */
 function statusOf(code: number, era: 'handshake' | 'stateless'): number {

@@ -5,7 +5,7 @@ import { checkStatelessPost, type PostedKind, type Revisions } from './posted-me
 import { PostResponse } from './response.ts'
 import { type HandlerServices, SingleRequest } from './single-request.ts'
 
-const noHeaders: HeaderFields = Object.freeze({})
+const noHeaders: HeaderFields = /* @__PURE__ */ Object.freeze({})
 
 /** Answers POSTs of the stateless era, each with a link of its own. */
 export class StatelessPosts {
