@@ -212,7 +212,9 @@ export class Link {
     this.#receiver.cancelled?.({ id, method, reason: reason.slice(0, maxReason), by: 'local' })
     if (this.transport.cancelRequest?.(id)) return
     // 2025-11-25 cancellation: the handshake is never cancelled.
-    if (method !== methods.handshake) this.notify(methods.cancelled, { requestId: id, reason }, options?.stream)
+    if (method !== methods.handshake) {
+      this.notify(methods.cancelled, { requestId: id, reason, ...options?.cancelParams }, options?.stream)
+    }
   }
 
   /** @internal For transports: classifies a message, or an array that may be a batch, before it is received. */

@@ -291,6 +291,8 @@ export interface SendOptions extends RequestOptions {
   onNotification?: ((notification: RpcNotification) => void) | undefined
   /** Members of `_meta` that every request carries, as JSON text without braces. */
   meta?: string | undefined
+  /** Added to the params of the notification that cancels the request. */
+  cancelParams?: Params | undefined
   /** The stream of the peer's request that this one belongs to. */
   stream?: ReplyStream | undefined
 }

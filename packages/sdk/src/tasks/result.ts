@@ -2,7 +2,7 @@ import { ErrorCode, PeerError, ProtocolError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { InputRequest } from '../protocol/input.ts'
-import { metaKeys } from '../protocol/meta.ts'
+import { withRelatedTask } from '../protocol/task-augmentation.ts'
 import type { Context } from '../server/context.ts'
 import { clock } from '../util/clock.ts'
 import { random } from '../util/random.ts'
@@ -81,10 +81,13 @@ export class TaskResults {
     const params = (question.params ?? {}) as Params
     // 2025-11-25 elicitation, URL mode: the id is required.
     const withId = params.mode === 'url' ? { ...params, elicitationId: random.uuid() } : params
-    const _meta = { ...(params._meta as object), [metaKeys.relatedTask]: { taskId: id } }
-    const sent = ctx.caller.rules.toParams(method, { ...withId, _meta })
+    const related = { taskId: id }
+    const sent = ctx.caller.rules.toParams(method, withRelatedTask(withId, related))
     try {
-      return await ctx.call.ask(method, sent, { timeoutMs: this.#timeoutMs() })
+      return await ctx.call.ask(method, sent, {
+        timeoutMs: this.#timeoutMs(),
+        cancelParams: withRelatedTask({}, related),
+      })
     } catch (error) {
       if (error instanceof PeerError) throw error
       return undefined
@@ -103,8 +106,7 @@ export class TaskResults {
 function toResult({ id, status, result, error }: Task, { rules }: Caller): ResultObject {
   if (error) throw new ProtocolError(error.code, error.message, error.data)
   if (status === 'cancelled' || !result) throw new ProtocolError(ErrorCode.InternalError, 'The task was cancelled')
-  const converted = rules.toResult('tools/call', result)
-  return { ...converted, _meta: { ...(converted._meta as object), [metaKeys.relatedTask]: { taskId: id } } }
+  return withRelatedTask(rules.toResult('tools/call', result), { taskId: id })
 }
 
 /** Resolves a promise at the next change. */

@@ -104,7 +104,7 @@ export class TaskRun implements TaskControl {
       return failed(this.#errorOf(new ProtocolError(ErrorCode.InternalError, message)))
     }
     if (isInputRequired(result)) return { questions: (result.inputRequests ?? {}) as Task['questions'] }
-    return { status: 'completed', result }
+    return { status: 'completed', result, ...(result.isError === true && { statusMessage: diagnosisOf(result) }) }
   }
 
   async #suspend(questions: Task['questions']): Promise<void> {
@@ -190,6 +190,17 @@ function toOutcome({ reason }: Interruption): RunOutcome {
 
 function failed(error: RpcErrorBody): TaskOutcome {
   return { status: 'failed', error, statusMessage: error.message }
+}
+
+/** Characters of a status message that come from the result of a tool. Clients show it in a list. */
+const maxDiagnosis = 1_000
+
+/** 2025-11-25 tasks, execution errors: the status of a failed task says what went wrong. */
+function diagnosisOf({ content }: ResultObject): string {
+  const blocks = (Array.isArray(content) ? content : []) as Params[]
+  const text = blocks.flatMap((block) => (typeof block.text === 'string' ? [block.text] : [])).join('\n')
+  if (text === '') return 'The tool reported an error'
+  return text.length > maxDiagnosis ? `${text.slice(0, maxDiagnosis - 1).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 
 /** Tasks extension: a key is never used twice in a task, even if the handler uses it again. */

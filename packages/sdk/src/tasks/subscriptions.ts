@@ -5,7 +5,7 @@ import { ProtocolError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
-import { metaKeys } from '../protocol/meta.ts'
+import { withRelatedTask } from '../protocol/task-augmentation.ts'
 import type { TaskStore } from '../store/ports.ts'
 import { toCoreTask } from './core-dialect.ts'
 import { extensionDialect } from './extension-dialect.ts'
@@ -154,8 +154,7 @@ export class TaskWatchers {
 
   /** Sends a notification about a task through the process that holds the connection of its client. */
   notifyClient(id: string, method: string, params: Params = {}): void {
-    const _meta = { ...(params._meta as object), [metaKeys.relatedTask]: { taskId: id } }
-    const notification: TaskNotification = { method, params: { ...params, _meta } }
+    const notification: TaskNotification = { method, params: withRelatedTask(params, { taskId: id }) }
     void this.#store.publish(id, JSON.stringify(notification))
   }
 }

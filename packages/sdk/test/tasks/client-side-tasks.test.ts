@@ -1,5 +1,5 @@
 import { type McpError, ProtocolError } from 'tenon'
-import { Client, type ClientHandlers, type ClientOptions } from 'tenon/client'
+import { Client, type ClientHandlers, type ClientOptions, type InputContext } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import type { ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
@@ -180,7 +180,11 @@ describe('a client that answers questions as tasks', () => {
     expect(second).not.toHaveProperty('nextCursor')
     const listed = [first, second].flatMap(({ tasks }) => (tasks as { taskId: string }[]).map(({ taskId }) => taskId))
     expect(listed).toEqual(ids)
-    expect((await world.asker.ask('tasks/list', { cursor: 'bogus' })).error?.code).toBe(-32602)
+    const place = String(first.nextCursor).match(/\d+$/)![0]
+    const neverIssued = ['bogus', '', '0', '-1', '1e0', '0x1', ' 1 ', '50', place, `${first.nextCursor} `, '61', 'x.50']
+    for (const cursor of neverIssued) {
+      expect((await world.asker.ask('tasks/list', { cursor })).error?.code, JSON.stringify(cursor)).toBe(-32602)
+    }
     for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
       expect((await world.asker.ask(method, { taskId: 'nobody' })).error?.code).toBe(-32602)
     }
@@ -207,6 +211,81 @@ describe('a client that answers questions as tasks', () => {
     await world.asker.create()
     expect((await world.asker.ask('tasks/get', { taskId: one })).error?.code).toBe(-32602)
   })
+
+  it('sends the related task with the progress of a question that belongs to a task [TASK-028]', async () => {
+    const elicit: ClientHandlers['elicit'] = (_form, { progress }) => {
+      progress?.(1, { total: 2 })
+      return accept()
+    }
+    await using world = await asker({ elicit })
+    const _meta = { progressToken: 'p1', [relatedKey]: { taskId: 'of-the-server' } }
+    const { result } = await world.asker.ask('elicitation/create', form({ _meta }))
+    await world.asker.ask('elicitation/create', form({ _meta: { progressToken: 'p2' } }))
+    const related = { _meta: { [relatedKey]: { taskId: 'of-the-server' } } }
+    expect(result).toMatchObject(related)
+    expect(said(world.asker.server.transcript, 'client', 'notifications/progress').map(({ params }) => params)).toEqual(
+      [
+        { progressToken: 'p1', progress: 1, total: 2, ...related },
+        { progressToken: 'p2', progress: 1, total: 2 },
+      ],
+    )
+  })
+
+  it('reports the progress of a task with its original token until the task ends [PROG-011] [TASK-028]', async () => {
+    const answer = gate()
+    const reported = gate()
+    let report: InputContext['progress']
+    const elicit: ClientHandlers['elicit'] = async (_form, { progress }) => {
+      report = progress
+      progress?.(1, { message: 'Asking' })
+      reported.open()
+      await answer.opened
+      progress?.(2)
+      return accept()
+    }
+    await using world = await asker({ tasks: true, elicit })
+    const one = await world.asker.create({ _meta: { progressToken: 'p1' } })
+    await reported.opened
+    answer.open()
+    await world.asker.ask('tasks/result', { taskId: one })
+    report?.(3)
+    const two = await world.asker.create()
+    await world.asker.ask('tasks/result', { taskId: two })
+    const related = { _meta: { [relatedKey]: { taskId: one } } }
+    const progress = said(world.asker.server.transcript, 'client', 'notifications/progress')
+    expect(progress.map(({ params }) => params)).toEqual([
+      { progressToken: 'p1', progress: 1, message: 'Asking', ...related },
+      { progressToken: 'p1', progress: 2, ...related },
+    ])
+  })
+
+  it('sends no progress of a cancelled task [PROG-011]', async () => {
+    const { handlers, answer, stopped } = slowUser()
+    const elicit: ClientHandlers['elicit'] = async (asked, context) => {
+      const answered = await handlers.elicit!(asked, context)
+      context.progress?.(1)
+      return answered
+    }
+    await using world = await asker({ ...handlers, elicit })
+    const taskId = await world.asker.create({ _meta: { progressToken: 'p1' } })
+    await world.asker.ask('tasks/cancel', { taskId })
+    await stopped
+    answer()
+    await world.asker.ask('tasks/get', { taskId })
+    expect(said(world.asker.server.transcript, 'client', 'notifications/progress')).toEqual([])
+  })
+
+  it.each(['tasks/get', 'tasks/list', 'tasks/cancel'])(
+    'answers %s without related-task metadata [TASK-029]',
+    async (method) => {
+      await using world = await asker(slowUser().handlers)
+      const taskId = await world.asker.create()
+      const _meta = { [relatedKey]: { taskId } }
+      const { result } = await world.asker.ask(method, { ...(method !== 'tasks/list' && { taskId }), _meta })
+      expect(result).toBeDefined()
+      expect(result?._meta ?? {}).not.toHaveProperty([relatedKey])
+    },
+  )
 
   it('ignores related-task metadata in a request about a task [TASK-030]', async () => {
     await using world = await asker({ tasks: true, elicit: () => accept() })

@@ -27,6 +27,11 @@ const tools = (server: McpServer) => {
   server.registerTool('fail', always, () => {
     throw new Error('No paper')
   })
+  server.registerTool('stuck', always, (_, ctx) => {
+    ctx.task?.status('Page 3 of 5')
+    return { isError: true, content: [{ type: 'text', text: 'x'.repeat(5_000) }] }
+  })
+  server.registerTool('mute', always, () => ({ isError: true, content: [] }))
   server.registerTool('liar', { outputSchema: { n: z.number() }, ...always }, () => ({ n: 'one' }) as never)
 }
 
@@ -121,6 +126,26 @@ describe('a task', () => {
       }
       expect(world.errors.splice(0)).toHaveLength(1)
     },
+  )
+
+  everyTask(
+    'whose tool reports an error states the error as its status message [TASK-047]',
+    async (world) => {
+      const peer = await world.peer(await world.serve(tools))
+      for (const [name, message] of [
+        ['fail', 'No paper'],
+        ['stuck', `${'x'.repeat(999)}…`],
+        ['mute', 'The tool reported an error'],
+      ] as const) {
+        const id = await peer.start(name)
+        await peer.result(id)
+        expect((await peer.state(id)).statusMessage).toBe(message)
+        if (world.isModern) continue
+        const { result } = await peer.request('tasks/list')
+        expect(result?.tasks).toContainEqual(expect.objectContaining({ taskId: id, statusMessage: message }))
+      }
+    },
+    { stores: ['memory'] },
   )
 
   everyDialect('reports its timestamps, TTL and poll interval [TASK-021] [XTASK-008]', async (world) => {

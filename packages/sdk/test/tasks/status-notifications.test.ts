@@ -113,6 +113,24 @@ describe('a session of 2025-11-25', () => {
     { revisions: [legacy], channels: ['memory', 'http'] },
   )
 
+  everyTask(
+    'is told which task a withdrawn question belongs to [TASK-028]',
+    async (world) => {
+      const peer = await world.peer(await world.serve(talkative().define))
+      const id = await peer.start('ask')
+      const result = peer.result(id)
+      await peer.questions(id)
+      await peer.cancel(id)
+      const withdrawn = await peer.channel.until(() => peer.heard('notifications/cancelled')[0])
+      expect(withdrawn.params).toMatchObject({
+        requestId: peer.heard('elicitation/create')[0]!.id,
+        _meta: { [relatedTask]: { taskId: id } },
+      })
+      await result
+    },
+    { revisions: [legacy], channels: ['memory', 'http'], stores: ['memory'] },
+  )
+
   it('gets no related-task metadata where the message already names the task [TASK-029]', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const peer = await world.peer(await world.serve(talkative().define))

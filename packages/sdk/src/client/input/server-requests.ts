@@ -1,5 +1,5 @@
 import { methodNotFound } from '../../era/method-errors.ts'
-import { ProgressSender } from '../../era/progress.ts'
+import { type ProgressCall, ProgressSender } from '../../era/progress.ts'
 import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
@@ -7,6 +7,7 @@ import type { Params, RequestId, ResultObject, RpcErrorBody } from '../../jsonrp
 import { metaKeys } from '../../protocol/meta.ts'
 import { checkParams } from '../../protocol/params.ts'
 import type { Revision } from '../../protocol/revision.ts'
+import { withRelatedTask } from '../../protocol/task-augmentation.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { ClientSideTasks, type ClientSideTasksOptions } from '../tasks/client-side-tasks.ts'
@@ -25,6 +26,11 @@ export interface IncomingRequest {
   readonly exchange?: Exchange | undefined
   /** Aborts when the server cancels the request. */
   readonly signal: AbortSignal
+}
+
+interface ServedRequest extends IncomingRequest {
+  /** The task that the request runs as in this client. */
+  readonly task?: ProgressCall | undefined
 }
 
 export interface ServerRequestHandlerOptions {
@@ -56,7 +62,7 @@ export class ServerRequestHandler {
     }
     if (!tasks) return
     this.#clientSideTasks = new ClientSideTasks(tasks === true ? {} : tasks, inputHandlers.capabilities, {
-      respond: (method, params, signal) => this.#respond(method, params, { method, signal }),
+      respond: (method, params, task) => this.#respond(method, params, { method, signal: task.signal, task }),
       toErrorBody: (error) => this.#toErrorBody(error),
     })
     for (const [method, answer] of this.#clientSideTasks.methods) {
@@ -65,11 +71,12 @@ export class ServerRequestHandler {
   }
 
   /** Handlers can report progress, so that the server does not give up while a user or a model takes long. */
-  async #answerWithProgress(answer: InputHandler, params: Params, request: IncomingRequest): Promise<ResultObject> {
-    const { signal, exchange } = request
+  async #answerWithProgress(answer: InputHandler, params: Params, request: ServedRequest): Promise<ResultObject> {
+    const { signal } = request
+    const call = request.task ?? (request.exchange && callOf(request.exchange, params))
     const revision = this.#options.revision()
-    const token = exchange && isObject(params._meta) ? params._meta.progressToken : undefined
-    const sender = token !== undefined && revision ? new ProgressSender(exchange!, revision, token) : undefined
+    const token = isObject(params._meta) ? params._meta.progressToken : undefined
+    const sender = call && token !== undefined && revision ? new ProgressSender(call, revision, token) : undefined
     const result = await answer(params, {
       signal,
       server: this.#options.server(),
@@ -136,13 +143,13 @@ export class ServerRequestHandler {
     checkAllowed(method, params, revision)
     const tasks = revision?.lacks('tasks/result') === false ? this.#clientSideTasks : undefined
     if (tasks?.accepts(method, params)) {
-      return tasks.create(method, params, () => this.#options.pauseTimeouts(exchange.link))
+      return tasks.create(method, params, exchange.link, () => this.#options.pauseTimeouts(exchange.link))
     }
     const result = await this.#respond(method, params, requestInfo(exchange))
-    return withRelatedTask(params, revision?.toResult(method, result) ?? result)
+    return answerRelated(method, params, revision?.toResult(method, result) ?? result)
   }
 
-  async #respond(method: string, params: Params, request: IncomingRequest): Promise<ResultObject> {
+  async #respond(method: string, params: Params, request: ServedRequest): Promise<ResultObject> {
     const handler = this.#handlers.get(method) ?? this.#fallback
     if (!handler) throw methodNotFound(method)
     if (!this.#options.raw) checkParams(method, params)
@@ -175,11 +182,31 @@ function checkAllowed(method: string, params: Params, revision: Revision | undef
   if (isUnknownMode) throw new ProtocolError(ErrorCode.InvalidParams, `${revision.id} does not support URL elicitation`)
 }
 
-/** Every message of a task names the task (2025-11-25 tasks, related task), except those with `taskId` in their params. */
-function withRelatedTask(params: Params, result: ResultObject): ResultObject {
-  const related = isObject(params._meta) ? params._meta[metaKeys.relatedTask] : undefined
-  if (related === undefined || typeof params.taskId === 'string') return result
-  return { ...result, _meta: { ...(result._meta as object), [metaKeys.relatedTask]: related } }
+/** The task of the server that a request belongs to. */
+function relatedTaskOf({ _meta }: Params): unknown {
+  return isObject(_meta) ? _meta[metaKeys.relatedTask] : undefined
+}
+
+/** Every message of a task names the task, except the answers to requests about tasks (2025-11-25 tasks, related task). */
+function answerRelated(method: string, params: Params, result: ResultObject): ResultObject {
+  const related = relatedTaskOf(params)
+  return related === undefined || method.startsWith('tasks/') ? result : withRelatedTask(result, related)
+}
+
+/** The progress of a request belongs to the same task as the request. */
+function callOf(exchange: Exchange, params: Params): ProgressCall {
+  const related = relatedTaskOf(params)
+  if (related === undefined) return exchange
+  return {
+    get ended() {
+      return exchange.ended
+    },
+    get signal() {
+      return exchange.signal
+    },
+    onEnd: (callback) => exchange.onEnd(callback),
+    notify: (method, params = {}) => exchange.notify(method, withRelatedTask(params, related)),
+  }
 }
 
 function requestInfo(exchange: Exchange): IncomingRequest {

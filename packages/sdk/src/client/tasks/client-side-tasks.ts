@@ -1,8 +1,10 @@
+import type { ProgressCall } from '../../era/progress.ts'
 import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
+import type { Link } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
 import type { ClientCapabilities } from '../../protocol/capabilities.ts'
-import { metaKeys } from '../../protocol/meta.ts'
 import { checkParams } from '../../protocol/params.ts'
+import { withRelatedTask } from '../../protocol/task-augmentation.ts'
 import type { CoreTask, TaskStatus } from '../../protocol/tasks.ts'
 import { untilAborted } from '../../util/abort.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
@@ -27,12 +29,14 @@ export interface ClientSideTasksOptions {
 }
 
 export interface ClientSideTasksContext {
-  respond(method: string, params: Params, signal: AbortSignal): Promise<ResultObject>
+  respond(method: string, params: Params, task: ProgressCall): Promise<ResultObject>
   toErrorBody(error: unknown): RpcErrorBody
 }
 
 interface ClientSideTask {
   readonly id: string
+  /** The connection of the request, for progress. */
+  readonly link: Pick<Link, 'notify'>
   /** Its number in the order of creation. */
   readonly place: number
   readonly createdAt: number
@@ -73,6 +77,8 @@ export class ClientSideTasks {
   /** Oldest first. */
   readonly #tasks = new Map<string, ClientSideTask>()
   #created = 0
+  /** Random, so that servers can only use cursors that they got. */
+  readonly #cursorPrefix = `${toBase64Url(random.bytes(9))}.`
   readonly methods: ReadonlyMap<string, (params: Params, signal: AbortSignal) => ResultObject | Promise<ResultObject>>
 
   constructor(options: ClientSideTasksOptions, capabilities: ClientCapabilities, host: ClientSideTasksContext) {
@@ -100,8 +106,11 @@ export class ClientSideTasks {
     return isObject(params.task) && this.#taskMethods.has(method)
   }
 
-  /** @param begin Called when the task starts; the function that it returns is called when the task ends. */
-  create(method: string, params: Params, begin: () => () => void): ResultObject {
+  /**
+   * @param link Where the request came from.
+   * @param begin Called when the task starts; the function that it returns is called when the task ends.
+   */
+  create(method: string, params: Params, link: Pick<Link, 'notify'>, begin: () => () => void): ResultObject {
     checkParams(method, params)
     this.#evictFinished()
     const { ttl } = params.task as { ttl?: number }
@@ -113,6 +122,7 @@ export class ClientSideTasks {
     })
     const task: ClientSideTask = {
       id: toBase64Url(random.bytes(24)),
+      link,
       place: ++this.#created,
       createdAt: now,
       updatedAt: now,
@@ -138,7 +148,7 @@ export class ClientSideTasks {
   async #work(task: ClientSideTask, method: string, params: Params): Promise<void> {
     const { task: _task, ...plain } = params
     try {
-      const result = await this.#context.respond(method, plain, task.stop.signal)
+      const result = await this.#context.respond(method, plain, progressCallOf(task))
       this.#end(task, 'completed', { result })
     } catch (error) {
       if (isFinal(task)) return
@@ -177,21 +187,24 @@ export class ClientSideTasks {
     await unlessAborted(task.ended, signal)
     const outcome = task.outcome!
     if ('error' in outcome) throw new ProtocolError(outcome.error.code, outcome.error.message, outcome.error.data)
-    const { result } = outcome
-    return { ...result, _meta: { ...(result._meta as object), [metaKeys.relatedTask]: { taskId: task.id } } }
+    return withRelatedTask(outcome.result, { taskId: task.id })
   }
 
   #list(cursor: string | undefined): ResultObject {
-    const after = cursor === undefined ? 0 : Number(cursor)
-    if (!Number.isInteger(after) || after > this.#created) {
-      throw new ProtocolError(ErrorCode.InvalidParams, 'Invalid cursor: this client did not issue it')
-    }
+    const after = cursor === undefined ? 0 : this.#parseCursor(cursor)
     const rest = [...this.#tasks.values()].filter(({ place }) => place > after)
     const page = rest.slice(0, pageSize)
     return {
       tasks: page.map((task) => this.#toTask(task)),
-      ...(rest.length > pageSize && { nextCursor: String(page.at(-1)!.place) }),
+      ...(rest.length > pageSize && { nextCursor: `${this.#cursorPrefix}${page.at(-1)!.place}` }),
     }
+  }
+
+  #parseCursor(cursor: string): number {
+    const prefix = this.#cursorPrefix
+    const place = cursor.startsWith(prefix) ? cursor.slice(prefix.length) : ''
+    if (/^[1-9]\d*$/.test(place) && Number(place) <= this.#created) return Number(place)
+    throw new ProtocolError(ErrorCode.InvalidParams, 'Invalid cursor: this client did not issue it')
   }
 
   #find(id: unknown): ClientSideTask {
@@ -228,6 +241,20 @@ export class ClientSideTasks {
       ttl: ttlMs,
       pollInterval: this.#settings.pollIntervalMs,
     }
+  }
+}
+
+/** Progress of a task ends with the task, and names it (2025-11-25 progress, behavior requirements). */
+function progressCallOf(task: ClientSideTask): ProgressCall {
+  return {
+    get ended() {
+      return isFinal(task)
+    },
+    signal: task.stop.signal,
+    onEnd: (callback) => void task.ended.then(callback),
+    notify(method, params = {}) {
+      if (!isFinal(task)) task.link.notify(method, withRelatedTask(params, { taskId: task.id }))
+    },
   }
 }
 
