@@ -1,4 +1,5 @@
 export type { AuthInfo, AuthOptions } from '../auth/resource/options.ts'
+export type { QuestionTaskChange } from '../era/handshake/client-task.ts'
 export {
   CapabilityError,
   ErrorCode,

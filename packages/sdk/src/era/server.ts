@@ -15,6 +15,7 @@ import { isObject } from '../util/objects.ts'
 import type { Sealer } from '../util/sealer.ts'
 import type { Call } from './call.ts'
 import type { Changes } from './changes.ts'
+import type { QuestionTaskChange } from './handshake/client-task.ts'
 import type { SubscribedUris } from './subscribed-uris.ts'
 
 /** The server, as far as an era needs to know it. */
@@ -59,6 +60,9 @@ export interface TaskFeed {
 export interface QuestionLimits extends StateLimits {
   /** How long the client may take to answer an elicitation or a sampling request. */
   readonly timeoutMs: number
+  readonly onTask: ((change: QuestionTaskChange) => void) | undefined
+  /** Receives errors of listeners. */
+  reportError(error: unknown): void
 }
 
 /** A method of the era itself. It checks its own params. If it returns undefined, it replies later through the exchange. */

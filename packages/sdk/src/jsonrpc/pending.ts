@@ -126,16 +126,15 @@ export class PendingRequests {
   /** Handles progress. Progress tokens are request ids, so no second table is needed. */
   progress(params: Params): void {
     const waiting = this.#waiting.get(params.progressToken as RequestId)
-    if (!waiting || !isProgress(params)) return
+    const progress = waiting && toProgress(params)
+    if (!progress) return
     waiting.since = clock.now()
     if (waiting.options?.resetTimeoutOnProgress !== false && waiting.timeoutMs > 0) {
       waiting.deadline = Math.min(clock.now() + waiting.timeoutMs, waiting.lastDeadline)
     }
-    const { progress, total, message } = params
-    const value = { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) }
     try {
-      if (waiting.progress) waiting.progress.add(value)
-      else waiting.options?.onProgress?.(value)
+      if (waiting.progress) waiting.progress.add(progress)
+      else waiting.options?.onProgress?.(progress)
     } catch (error) {
       this.#onError(error)
     }
@@ -260,9 +259,15 @@ export class PendingRequests {
   }
 }
 
-function isProgress(params: Params): params is Params & Progress {
-  const { progress, total = 0, message = '' } = params
-  return Number.isFinite(progress) && Number.isFinite(total) && typeof message === 'string'
+/** Returns the progress in a notification; undefined if it is invalid. */
+export function toProgress({ progress, total, message }: Params): Progress | undefined {
+  if (!Number.isFinite(progress) || !Number.isFinite(total ?? 0) || typeof (message ?? '') !== 'string')
+    return undefined
+  return {
+    progress,
+    ...(total !== undefined && { total }),
+    ...(message !== undefined && { message }),
+  } as Progress
 }
 
 function cancelled(method: string, reason: unknown): McpError {

@@ -125,10 +125,10 @@ export interface TaskStatusParams extends NotificationParams, CoreTask {}
 
 const shortestMs = 20
 const defaultMs = 1_000
-/** The longest poll interval, whatever a peer suggests. */
-export const longestPollMs = 60_000
+/** The longest poll interval, whatever a peer suggests: a task must not be forgotten because of a wrong unit. */
+const longestMs = 3_600_000
 
 /** Returns the interval for polling a task: what the peer suggests, within limits. */
 export function pollMs(suggested: unknown): number {
-  return Math.min(Math.max(typeof suggested === 'number' ? suggested : defaultMs, shortestMs), longestPollMs)
+  return Math.min(Math.max(typeof suggested === 'number' ? suggested : defaultMs, shortestMs), longestMs)
 }

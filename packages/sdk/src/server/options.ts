@@ -1,3 +1,4 @@
+import type { QuestionTaskChange } from '../era/handshake/client-task.ts'
 import type { Definition, QuestionLimits } from '../era/server.ts'
 import type { PingOptions } from '../jsonrpc/heartbeat.ts'
 import type { Link } from '../jsonrpc/link.ts'
@@ -105,6 +106,11 @@ export interface QuestionOptions {
   maxRounds?: number | undefined
   /** How long a client may take to answer a question, on revisions where the server calls the client. Default 600,000. */
   timeoutMs?: number | undefined
+  /**
+   * Called for your log when a client runs a question as a task (`ctx.elicit(..., { task })`), and each time the server learns
+   * that the status of the task changed.
+   */
+  onTask?: ((change: QuestionTaskChange) => void) | undefined
   /** How long a client of 2026-07-28 may take to repeat the request with answers. Default 900,000. */
   stateTtlMs?: number | undefined
   /** Maximum size of the request state that is sent to a client of 2026-07-28. Default 262,144. */
@@ -127,18 +133,28 @@ export function toStateKeys({ stateKey, stateKeys }: ServerOptions): readonly Se
 }
 
 /** Applies the defaults of `questions`. */
-export function toQuestionLimits(server: ServerOptions): QuestionLimits {
+export function toQuestionLimits(server: ServerOptions, reportError: (error: unknown) => void): QuestionLimits {
   const {
     maxRounds = 32,
     timeoutMs = 600_000,
     stateTtlMs = 900_000,
     maxStateBytes = 262_144,
     singleUse,
+    onTask,
   } = server.questions ?? {}
   for (const [name, value] of Object.entries({ maxRounds, stateTtlMs, maxStateBytes })) {
     if (!(value > 0)) throw new TypeError(`questions.${name} must be greater than 0`)
   }
-  return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, claims: toClaims(server), claimsAll: !!singleUse }
+  return {
+    maxRounds,
+    timeoutMs,
+    stateTtlMs,
+    maxStateBytes,
+    claims: toClaims(server),
+    claimsAll: !!singleUse,
+    onTask,
+    reportError,
+  }
 }
 
 /** For servers with `processStateKey`: each of them can get a state that another one has issued. */

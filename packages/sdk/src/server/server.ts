@@ -97,7 +97,7 @@ export class Server {
       cacheHintsOf: checkCacheByMethod(options),
       isLenient: options.lifecycle === 'lenient',
       sealer: new Sealer(toStateKeys(options)),
-      questions: toQuestionLimits(options),
+      questions: toQuestionLimits(options, (error) => this.reportError(error)),
       tasks: undefined,
       requiredScopesOf: () => undefined,
       isRepeatable: () => false,

@@ -44,6 +44,7 @@ describe('polling', () => {
       const look = sequence(
         complete({ ...(revision === modern ? task(wish(1_000)) : oldTask(wish(1_000))) }),
         complete({ ...(revision === modern ? task(wish(60_000)) : oldTask(wish(60_000))) }),
+        complete({ ...(revision === modern ? task(wish(300_000)) : oldTask(wish(300_000))) }),
       )
       const created = { 'tools/call': () => ({ result: { task: oldTask(wish(5_000)) } }) }
       const server =
@@ -66,6 +67,10 @@ describe('polling', () => {
       expect(looks()).toBe(2)
       await vi.advanceTimersByTimeAsync(59_398)
       expect(looks()).toBe(2)
+      await vi.advanceTimersByTimeAsync(6_602)
+      expect(looks()).toBe(3)
+      await vi.advanceTimersByTimeAsync(293_398)
+      expect(looks()).toBe(3)
       await client.close()
       await result
     },

@@ -1,8 +1,9 @@
 import { type McpError, ProtocolError } from 'tenon'
 import { Client, type ClientHandlers, type ClientOptions, type InputContext } from 'tenon/client'
-import { McpServer } from 'tenon/server'
-import type { ScriptedServer } from 'tenon/testing'
-import { describe, expect, it } from 'vitest'
+import type { Progress } from 'tenon/jsonrpc'
+import { type AskOptions, McpServer, type QuestionOptions, type QuestionTaskChange } from 'tenon/server'
+import { ScriptedClient, type ScriptedServer } from 'tenon/testing'
+import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { connected } from '../era/support.ts'
 import { errorOf } from '../kit/error-of.ts'
@@ -10,6 +11,7 @@ import { everyWire } from '../kit/every-wire.ts'
 import { gate } from '../kit/gate.ts'
 import { allRevisions } from '../kit/revisions.ts'
 import { scripted, scriptedClient } from '../kit/scripted-server.ts'
+import { movableTimers } from '../kit/time.ts'
 import { type Said, said } from '../kit/transcript.ts'
 import { accept, legacy } from './client-support.ts'
 
@@ -349,4 +351,140 @@ describe('a handler that asks with a task', () => {
     expect((await client.callTool('ask')).text).toBe('timeout')
     await stopped
   })
+
+  it('waits for an interval of minutes before it polls [TASK-023]', async () => {
+    await using world = await taskAnswerer(undefined, { pollInterval: 300_000 })
+    using time = movableTimers()
+    await world.created
+    await time.advance(299_000)
+    expect(world.heard('tasks/get')).toHaveLength(0)
+    await time.advance(2_000)
+    expect(world.heard('tasks/get')).toHaveLength(1)
+  })
+
+  it('gets progress until the task ends, which restarts its timeout [PROG-011]', async () => {
+    const seen: Progress[] = []
+    await using world = await taskAnswerer({ onProgress: (progress) => seen.push(progress), timeoutMs: 60_000 })
+    using time = movableTimers()
+    const { progressToken } = (await world.created)._meta as Body
+    const report = (progress: number, more: Body = {}) =>
+      world.client.notify('notifications/progress', { progressToken, progress, ...more })
+    for (let step = 1; step <= 4; step++) {
+      await time.advance(40_000)
+      report(step, { total: 5, message: `step ${step}` })
+    }
+    report(Number.NaN)
+    world.client.notify('notifications/progress', { progressToken: 'unknown', progress: 9 })
+    world.finish()
+    expect(await time.advanceUntil(world.text)).toBe('accept')
+    report(5)
+    await world.client.request('ping')
+    expect(seen).toEqual([1, 2, 3, 4].map((step) => ({ progress: step, total: 5, message: `step ${step}` })))
+  })
+
+  it('times out in spite of progress after ten times its timeout [PROG-011]', async () => {
+    await using world = await taskAnswerer({ timeoutMs: 60_000 })
+    using time = movableTimers()
+    const { progressToken } = (await world.created)._meta as Body
+    for (let step = 1; step <= 15; step++) {
+      await time.advance(40_000)
+      world.client.notify('notifications/progress', { progressToken, progress: step })
+    }
+    expect(await time.advanceUntil(world.text)).toBe('timeout')
+    expect(world.heard('tasks/cancel')).toHaveLength(1)
+    // The cancellation must reach the client, so it is not withdrawn with the call.
+    expect(world.heard('notifications/cancelled')).toEqual([])
+  })
+
+  it('reports the task and its status for the log of the server [TASK-052]', async () => {
+    const changes: QuestionTaskChange[] = []
+    await using world = await taskAnswerer({}, {}, { onTask: (change) => void changes.push(change) })
+    await world.created
+    world.finish()
+    await world.text
+    const origin = { taskId: 'c1', method: 'elicitation/create', requestMethod: 'tools/call', name: 'ask' }
+    expect(changes).toEqual([
+      { ...origin, status: 'working' },
+      { ...origin, status: 'completed' },
+    ])
+  })
+
+  it('reports a task that the client cancelled, or that timed out, as cancelled [TASK-052]', async () => {
+    const changes: QuestionTaskChange[] = []
+    const onTask = (change: QuestionTaskChange) => {
+      changes.push(change)
+      throw new Error('The log is full')
+    }
+    const errors: unknown[] = []
+    await using world = await taskAnswerer({}, {}, { onTask }, (error) => errors.push(error))
+    await world.created
+    world.finish('cancelled')
+    expect(await world.text).toBe('cancelled')
+    await using late = await taskAnswerer({ timeoutMs: 50 }, {}, { onTask }, (error) => errors.push(error))
+    expect(await late.text).toBe('timeout')
+    expect(changes.map(({ status }) => status)).toEqual(['working', 'cancelled', 'working', 'cancelled'])
+    expect(errors).toMatchObject(changes.map(() => ({ message: 'The log is full' })))
+  })
+
+  it('names the task when it withdraws a request about it [TASK-028]', async () => {
+    await using world = await taskAnswerer({}, { status: 'input_required' })
+    await world.created
+    await vi.waitFor(() => expect(world.heard('tasks/result')).toHaveLength(1))
+    world.client.notify('notifications/cancelled', { requestId: world.callId })
+    await vi.waitFor(() => expect(world.heard('notifications/cancelled')).toHaveLength(1))
+    expect(world.heard('notifications/cancelled')[0]?.params).toMatchObject({
+      requestId: world.heard('tasks/result')[0]?.id,
+      _meta: { [relatedKey]: { taskId: 'c1' } },
+    })
+  })
 })
+
+/** A scripted client that is asked by the tool of a server, and answers with the task `c1`. */
+async function taskAnswerer(
+  ask: AskOptions = {},
+  task: Body = {},
+  questions: QuestionOptions = {},
+  onError: (error: unknown) => void = () => {},
+) {
+  const server = new McpServer({ name: 's', version: '1' }, { questions, onError })
+  server.registerTool('ask', {}, async (_, ctx) => {
+    return ctx.elicit('Sure?', undefined, { ...ask, task: {} }).then(
+      ({ action }) => action,
+      (error: McpError) => error.code,
+    )
+  })
+  const capabilities = { elicitation: {}, tasks: { cancel: {}, requests: { elicitation: { create: {} } } } }
+  const client = await ScriptedClient.connect(server, { revision: legacy, capabilities })
+  const time = new Date().toISOString()
+  let state: Body = { taskId: 'c1', status: 'working', createdAt: time, lastUpdatedAt: time, ttl: null, ...task }
+  if (state.pollInterval === undefined) state.pollInterval = 20
+  const created = gate<Body>()
+  client.transcript.onLine(({ from, message }) => {
+    const { id, method, params } = message as Said
+    if (from !== 'server' || !method || id === undefined) return
+    const answer = (result: Body) => client.say({ jsonrpc: '2.0', id, result })
+    if (method === 'elicitation/create') {
+      answer({ task: state })
+      created.open(params as Body)
+    } else if (method === 'tasks/get') answer(state)
+    else if (method === 'tasks/cancel') answer({ ...state, status: 'cancelled' })
+    else if (state.status === 'completed') answer({ action: 'accept', content: {} })
+  })
+  await client.open()
+  const callId = 'call'
+  const call = client.send({ jsonrpc: '2.0', id: callId, method: 'tools/call', params: { name: 'ask' } })
+  return {
+    client,
+    callId,
+    created: created.opened,
+    text: call.then(({ result }) => (result as { content: { text: string }[] }).content[0]!.text),
+    heard: (method: string) => said(client.transcript, 'server', method),
+    finish(status = 'completed') {
+      state = { ...state, status }
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close()
+      await server.close()
+    },
+  }
+}

@@ -1,6 +1,6 @@
 import { ClosedError, ErrorCode, HttpError, McpError, PeerError, TimeoutError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
-import { longestPollMs, pollMs } from '../../protocol/tasks.ts'
+import { pollMs } from '../../protocol/tasks.ts'
 import { joinSignals } from '../../util/abort.ts'
 import { type Backoff, backoffMs } from '../../util/backoff.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
@@ -35,6 +35,9 @@ export interface PollerOptions {
 
 /** While the server sends updates, polling is only a fallback and can be slower. */
 const notifiedFactor = 10
+
+/** It is polled at least this often if the server suggests a shorter interval: notifications can get lost. */
+const longestNotifiedMs = 60_000
 
 /** Polls one task for as long as it has listeners. */
 export class TaskPoller implements TaskWork, PolledTask {
@@ -243,7 +246,10 @@ export class TaskPoller implements TaskWork, PolledTask {
 /** The poll interval that the server suggests, within limits and with jitter. */
 function pollDelayMs({ pollIntervalMs }: TaskSnapshot, isNotified: boolean): number {
   const intervalMs = pollMs(pollIntervalMs)
-  return Math.min(isNotified ? intervalMs * notifiedFactor : intervalMs, longestPollMs) * (1 + random.fraction() / 10)
+  const delayMs = isNotified
+    ? Math.max(intervalMs, Math.min(intervalMs * notifiedFactor, longestNotifiedMs))
+    : intervalMs
+  return delayMs * (1 + random.fraction() / 10)
 }
 
 function toStatus(early: EarlyOutcome): 'completed' | 'failed' {

@@ -1,5 +1,6 @@
 import { McpError, PeerError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { Caller } from '../../protocol/caller.ts'
 import { joinCheckboxes } from '../../protocol/downgrade-form.ts'
 import type { ElicitContent } from '../../protocol/elicitation.ts'
@@ -19,12 +20,16 @@ import { isObject } from '../../util/objects.ts'
 import { random } from '../../util/random.ts'
 import type { Call } from '../call.ts'
 import type { QuestionLimits } from '../server.ts'
-import { askAsTask, canAnswerAsTask, toTaskRequest } from './client-task.ts'
+import { askAsTask, canAnswerAsTask, type TaskProgress, toTaskRequest } from './client-task.ts'
 
-/** The client's roots, cached for the session. */
-export interface RootsCache {
-  /** Empty until the first question, and again after the client announced a change. */
-  readonly cache: { roots?: Promise<ResultObject> | undefined }
+/** What is remembered for a session, because handlers of several calls need it. */
+export interface SessionCache {
+  readonly cache: {
+    /** The client's roots. Undefined until the first question, and again after the client announced a change. */
+    roots?: Promise<ResultObject> | undefined
+    /** Created on first use. */
+    taskProgress?: TaskProgress | undefined
+  }
 }
 
 /** How often a question is rejected for exceeding the limit before the whole request fails. */
@@ -35,7 +40,7 @@ const noResponses: InputResponses = Object.freeze({})
 /** A conversation whose questions are requests to the client, sent on the stream of the call. */
 export class HandshakeConversation implements Conversation {
   readonly #call: Call
-  readonly #caller: Caller & RootsCache
+  readonly #caller: Caller & SessionCache
   readonly #limits: QuestionLimits
   /** Created on first use, because most requests ask nothing. */
   #once: OnceResults | undefined
@@ -48,7 +53,7 @@ export class HandshakeConversation implements Conversation {
   requestState: unknown
   readonly answerCount = 0
 
-  constructor(call: Call, caller: Caller & RootsCache, limits: QuestionLimits) {
+  constructor(call: Call, caller: Caller & SessionCache, limits: QuestionLimits) {
     this.#call = call
     this.#caller = caller
     this.#limits = limits
@@ -122,13 +127,19 @@ export class HandshakeConversation implements Conversation {
       const request = { ...options, timeoutMs: limitMs, limitsProgress: true }
       const answer =
         task && canAnswerAsTask(this.#caller, method)
-          ? await askAsTask(this.#call, method, { ...params, task: toTaskRequest(task) }, request)
+          ? await this.#askAsTask(method, { ...params, task: toTaskRequest(task) }, request)
           : await this.#call.ask(method, params, request)
       checkProblem(question, answerShapeProblem(question, answer))
       return toNewest(question, answer)
     } finally {
       this.#open--
     }
+  }
+
+  #askAsTask(method: string, params: Params, options: RequestOptions): Promise<ResultObject> {
+    const { cache } = this.#caller
+    cache.taskProgress ??= new Map()
+    return askAsTask(this.#call, method, params, { ...options, progress: cache.taskProgress, limits: this.#limits })
   }
 
   #paramsOf(question: InputRequest): Params {

@@ -17,6 +17,7 @@ import type { Call } from '../call.ts'
 import { type Change, isSubscribed } from '../changes.ts'
 import { invalidVersion, methodNotFound, noHandshake } from '../method-errors.ts'
 import { type Definition, type EraMethod, type ServerEra, withCheckedParams } from '../server.ts'
+import { taskProgressed } from './client-task.ts'
 import { HandshakeConversation } from './conversation.ts'
 import { applyMessage, Session, type StoredSession, toStored } from './session.ts'
 
@@ -97,6 +98,8 @@ export class HandshakeServer implements ServerEra {
     if (!(session instanceof Session)) return
     if (notification.method === 'notifications/initialized') session.start()
     else if (notification.method === 'notifications/roots/list_changed') session.cache.roots = undefined
+    else if (notification.method === 'notifications/progress')
+      taskProgressed(session.cache.taskProgress, notification.params)
   }
 
   drain(): void {}

@@ -5,14 +5,14 @@ import type { LoggingLevel } from '../../protocol/logging.ts'
 import type { Revision, RevisionId } from '../../protocol/revision.ts'
 import type { Granted } from '../access.ts'
 import type { UriSet } from '../subscribed-uris.ts'
-import type { RootsCache } from './conversation.ts'
+import type { SessionCache } from './conversation.ts'
 import { PendingChanges } from './pending-changes.ts'
 
 /** Messages queued until the client sends `notifications/initialized`. Beyond that the oldest are dropped. */
 const maxQueued = 100
 
 /** The result of `initialize`, for as long as the link is open. It is the caller of every later request. */
-export class Session implements Caller, RootsCache {
+export class Session implements Caller, SessionCache {
   readonly revision: RevisionId
   readonly rules: Revision
   readonly clientInfo: Implementation | undefined
@@ -38,7 +38,7 @@ export class Session implements Caller, RootsCache {
   /** A stored state that was applied only in part, because changes were pending. */
   deferred: StoredSession | undefined
   /** Survives a change of the session by another process, because running handlers refer to it. */
-  readonly cache: RootsCache['cache']
+  readonly cache: SessionCache['cache']
   readonly canAnswer: boolean
 
   constructor(
@@ -46,7 +46,7 @@ export class Session implements Caller, RootsCache {
     client: Pick<Partial<Caller>, 'clientInfo' | 'capabilities'>,
     declared: ServerCapabilities,
     canAnswer: boolean,
-    cache: RootsCache['cache'] = {},
+    cache: SessionCache['cache'] = {},
   ) {
     this.canAnswer = canAnswer
     this.cache = cache
