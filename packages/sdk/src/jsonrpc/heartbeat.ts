@@ -1,4 +1,4 @@
-import { AuthError, ClosedError, HttpError, PeerError, TimeoutError } from '../errors.ts'
+import { ClosedError, type HttpError, TimeoutError } from '../errors.ts'
 import { scheduler, type Timer } from '../util/scheduler.ts'
 
 export interface PingOptions {
@@ -91,8 +91,11 @@ export class Heartbeat {
   }
 }
 
-/** An error response shows that the peer is alive. Errors of proxies do not. */
+/**
+ * An error response shows that the peer is alive. Errors of proxies do not. Looks at codes, so that bundles of servers do not
+ * contain the errors of HTTP clients.
+ */
 function isSignOfLife(error: unknown): boolean {
-  if (error instanceof HttpError) return error.status !== undefined && error.status < 500
-  return error instanceof PeerError || error instanceof AuthError
+  const { code, status } = error as { code?: unknown } & Partial<Pick<HttpError, 'status'>>
+  return code === 'peer' || code === 'auth' || (code === 'http' && status !== undefined && status < 500)
 }
