@@ -30,7 +30,7 @@ export type { ClientRequestHandler, IncomingRequest } from '../client/input/serv
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ClientConnectOptions, ClientOptions, ClientRequestOptions } from '../client/options.ts'
 export type { BatchRequest } from '../client/requester.ts'
-export type { ClientSideTasksOptions } from '../client/tasks/client-side-tasks.ts'
+export type { ClientSideTaskEvent, ClientSideTasksOptions } from '../client/tasks/client-side-tasks.ts'
 export type { TaskStatusChange } from '../client/tasks/client-tasks.ts'
 export type { TaskHandle } from '../client/tasks/handle.ts'
 export type { TaskSnapshot } from '../client/tasks/snapshot.ts'

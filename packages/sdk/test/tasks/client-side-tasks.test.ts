@@ -1,5 +1,11 @@
 import { type McpError, ProtocolError } from 'tenon'
-import { Client, type ClientHandlers, type ClientOptions, type InputContext } from 'tenon/client'
+import {
+  Client,
+  type ClientHandlers,
+  type ClientOptions,
+  type ClientSideTaskEvent,
+  type InputContext,
+} from 'tenon/client'
 import type { Progress } from 'tenon/jsonrpc'
 import { type AskOptions, McpServer, type QuestionOptions, type QuestionTaskChange } from 'tenon/server'
 import { ScriptedClient, type ScriptedServer } from 'tenon/testing'
@@ -11,7 +17,7 @@ import { everyWire } from '../kit/every-wire.ts'
 import { gate } from '../kit/gate.ts'
 import { allRevisions } from '../kit/revisions.ts'
 import { scripted, scriptedClient } from '../kit/scripted-server.ts'
-import { movableTimers } from '../kit/time.ts'
+import { movableDate, movableTimers } from '../kit/time.ts'
 import { type Said, said } from '../kit/transcript.ts'
 import { accept, legacy } from './client-support.ts'
 
@@ -296,7 +302,98 @@ describe('a client that answers questions as tasks', () => {
     expect((await world.asker.ask('tasks/get', { taskId: one, _meta })).result).toMatchObject({ taskId: one })
   })
 
+  it('reports what happens to its tasks, with the server and the number of tasks [TASK-058] [TASK-059]', async () => {
+    const events: ClientSideTaskEvent[] = []
+    const { handlers, answer } = slowUser({ onEvent: (event) => void events.push(event) })
+    const sample = () => {
+      throw new ProtocolError(-32050, 'No model')
+    }
+    await using world = await asker({ ...handlers, sample })
+    const [one, two] = [await world.asker.create(), await world.asker.create()]
+    await world.asker.ask('tasks/cancel', { taskId: two })
+    answer()
+    await world.asker.ask('tasks/result', { taskId: one })
+    const messages = [{ role: 'user', content: { type: 'text', text: 'Hi' } }]
+    const { result } = await world.asker.ask('sampling/createMessage', { messages, maxTokens: 1, task: {} })
+    const three = (result!.task as { taskId: string }).taskId
+    await world.asker.ask('tasks/result', { taskId: three })
+    const method = 'elicitation/create'
+    expect(events.map(({ server: _server, ...event }) => event)).toEqual([
+      { type: 'created', taskId: one, method, open: 1, stored: 1 },
+      { type: 'created', taskId: two, method, open: 2, stored: 2 },
+      { type: 'cancelled', taskId: two, method, open: 1, stored: 2 },
+      { type: 'completed', taskId: one, method, open: 0, stored: 2 },
+      { type: 'retrieved', taskId: one, method, open: 0, stored: 2 },
+      { type: 'created', taskId: three, method: 'sampling/createMessage', open: 1, stored: 3 },
+      { type: 'failed', taskId: three, method: 'sampling/createMessage', open: 0, stored: 3 },
+      { type: 'retrieved', taskId: three, method: 'sampling/createMessage', open: 0, stored: 3 },
+    ])
+    for (const { server } of events) expect(server).toEqual({ name: expect.stringMatching(/./), address: undefined })
+  })
+
+  it('reports a task that expires while it runs [TASK-058]', async () => {
+    const events: ClientSideTaskEvent[] = []
+    const { handlers, stopped } = slowUser({ maxTtlMs: 30, onEvent: (event) => void events.push(event) })
+    await using world = await asker(handlers)
+    await world.asker.create()
+    await stopped
+    expect(events.map(({ type, open, stored }) => [type, open, stored])).toEqual([
+      ['created', 1, 1],
+      ['expired', 0, 0],
+    ])
+  })
+
+  it('reports failed look-ups with the beginning of the id, counted by the minute [TASK-060]', async () => {
+    const events: ClientSideTaskEvent[] = []
+    const { handlers } = slowUser({ onEvent: (event) => void events.push(event) })
+    await using world = await asker(handlers)
+    const time = movableDate()
+    for (const method of ['tasks/get', 'tasks/result']) await world.asker.ask(method, { taskId: 'no-such-task' })
+    time.advance(60_000)
+    await world.asker.ask('tasks/cancel', { taskId: 'no-such-task' })
+    const counts = { open: 0, stored: 0 }
+    expect(events.map(({ server: _server, ...event }) => event)).toEqual([
+      { type: 'lookup-failed', method: 'tasks/get', taskIdPrefix: 'no-suc', recent: 1, ...counts },
+      { type: 'lookup-failed', method: 'tasks/result', taskIdPrefix: 'no-suc', recent: 2, ...counts },
+      { type: 'lookup-failed', method: 'tasks/cancel', taskIdPrefix: 'no-suc', recent: 1, ...counts },
+    ])
+  })
+
+  it('limits how often a server can create, poll and list tasks [TASK-054] [TASK-060]', async () => {
+    const events: ClientSideTaskEvent[] = []
+    const requests = { perSecond: 0.001, burst: 3 }
+    const { handlers } = slowUser({ requests, onEvent: (event) => void events.push(event) })
+    await using world = await asker(handlers)
+    const taskId = await world.asker.create()
+    const poll = () => world.asker.ask('tasks/get', { taskId })
+    const answers = [await poll(), await world.asker.ask('tasks/list'), await poll(), await poll()]
+    expect(answers.map(({ error }) => error?.code)).toEqual([undefined, undefined, -32000, -32000])
+    expect(answers[2]!.error).toMatchObject({ data: { error: 'rate_limited', retryAfterMs: expect.any(Number) } })
+    expect((await world.asker.ask('elicitation/create', form({ task: {} }))).error?.code).toBe(-32000)
+    expect(events.map(({ type }) => type)).toEqual(['created', 'rate-limited'])
+    expect(events[1]).toMatchObject({ method: 'tasks/get', taskIdPrefix: taskId.slice(0, 6), recent: 1 })
+    await using free = await asker(slowUser({ requests: false }).handlers)
+    expect((await free.asker.ask('tasks/list')).result?.tasks).toEqual([])
+  })
+
+  it('answers the server although the listener of events fails [TASK-058]', async () => {
+    const { handlers } = slowUser({
+      onEvent() {
+        throw new Error('The log is full')
+      },
+    })
+    await using world = await asker(handlers)
+    const errors: unknown[] = []
+    world.client.on('error', ({ error }) => errors.push(error))
+    const taskId = await world.asker.create()
+    expect((await world.asker.ask('tasks/get', { taskId })).result).toMatchObject({ status: 'working' })
+    expect(errors).toMatchObject([{ message: 'The log is full' }])
+  })
+
   it('rejects invalid options', () => {
+    const make1 = (requests: object) => () =>
+      new Client({ name: 'test', version: '1' }, { handlers: slowUser({ requests } as never).handlers })
+    expect(make1({ perSecond: 0 })).toThrow('handlers.tasks.requests: perSecond must be greater than 0')
     const { handlers } = slowUser({ maxTasks: 0 })
     const make = () => new Client({ name: 'test', version: '1' }, { handlers })
     expect(make).toThrow('handlers.tasks.maxTasks must be greater than 0')

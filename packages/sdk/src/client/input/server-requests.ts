@@ -64,6 +64,8 @@ export class ServerRequestHandler {
     this.#clientSideTasks = new ClientSideTasks(tasks === true ? {} : tasks, inputHandlers.capabilities, {
       respond: (method, params, task) => this.#respond(method, params, { method, signal: task.signal, task }),
       toErrorBody: (error) => this.#toErrorBody(error),
+      server: options.server,
+      reportError: options.onError,
     })
     for (const [method, answer] of this.#clientSideTasks.methods) {
       this.#handlers.set(method, (params, { signal }) => answer(params, signal))

@@ -13,7 +13,8 @@ import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
 import { random } from '../../util/random.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
-import type { ClientHandlers } from '../input/handlers.ts'
+import { TokenBucket } from '../../util/token-bucket.ts'
+import type { ClientHandlers, ServerIdentity } from '../input/handlers.ts'
 import { isFinal } from './snapshot.ts'
 
 /** Options for requests of servers of 2025-11-25 that run as tasks in the client. */
@@ -26,15 +27,65 @@ export interface ClientSideTasksOptions {
   maxTasks?: number | undefined
   /** The poll interval that servers should use, in milliseconds. Default 500. */
   pollIntervalMs?: number | undefined
+  /**
+   * How often the server may create tasks and send requests about them. `false`: no limit. Default
+   * `{ perSecond: 100, burst: 1000 }`.
+   */
+  requests?: { perSecond: number; burst?: number | undefined } | false | undefined
+  /**
+   * Called with every event of a task, and with refused requests about tasks: for an audit log, for monitoring, and to notice
+   * servers that guess ids or poll too often.
+   *
+   * @example
+   * onEvent(event) {
+   *   log(event)
+   *   if (event.open > 50) alert(`${event.server.name} has ${event.open} open tasks`)
+   * }
+   */
+  onEvent?: ((event: ClientSideTaskEvent) => void) | undefined
+}
+
+/** An event for `onEvent` of `handlers.tasks`. */
+export interface ClientSideTaskEvent {
+  type:
+    | 'created'
+    | 'completed'
+    | 'failed'
+    | 'cancelled'
+    /** The lifetime of a task ended before the task did. */
+    | 'expired'
+    /** The server retrieved the result. */
+    | 'retrieved'
+    /** The server named a task that does not exist, or no longer. */
+    | 'lookup-failed'
+    /** The server sent more requests than `requests` allows. Reported once a second. */
+    | 'rate-limited'
+  /** The request that runs as a task, such as `sampling/createMessage`, or the one that was refused, such as `tasks/get`. */
+  method: string
+  /** Undefined for refused requests. */
+  taskId?: string | undefined
+  /** The beginning of the id in a refused request. */
+  taskIdPrefix?: string | undefined
+  /** For refused requests: how many were refused in the same way within the last minute, this one included. */
+  recent?: number | undefined
+  /** How many tasks are running after the event. */
+  open: number
+  /** How many tasks are in memory after the event, finished ones included. */
+  stored: number
+  server: ServerIdentity
 }
 
 export interface ClientSideTasksContext {
   respond(method: string, params: Params, task: ProgressCall): Promise<ResultObject>
   toErrorBody(error: unknown): RpcErrorBody
+  server(): ServerIdentity
+  /** Receives errors of `onEvent`. */
+  reportError(error: unknown): void
 }
 
 interface ClientSideTask {
   readonly id: string
+  readonly method: string
   /** The connection of the request, for progress. */
   readonly link: Pick<Link, 'notify'>
   /** Its number in the order of creation. */
@@ -72,11 +123,15 @@ export function clientSideTaskCapabilities({ tasks, elicit, elicitUrl, sample }:
 /** Requests of the server that run as tasks in the client (2025-11-25). They are kept in memory. */
 export class ClientSideTasks {
   readonly #context: ClientSideTasksContext
-  readonly #settings: { [name in keyof ClientSideTasksOptions]-?: number }
+  readonly #settings: Record<'ttlMs' | 'maxTtlMs' | 'maxTasks' | 'pollIntervalMs', number>
   readonly #taskMethods: ReadonlySet<string>
   /** Oldest first. */
   readonly #tasks = new Map<string, ClientSideTask>()
   #created = 0
+  #open = 0
+  readonly #onEvent: ClientSideTasksOptions['onEvent']
+  readonly #bucket: TokenBucket | undefined
+  readonly #recent = { 'lookup-failed': noneRecent(), 'rate-limited': noneRecent() }
   /** Random, so that servers can only use cursors that they got. */
   readonly #cursorPrefix = `${toBase64Url(random.bytes(9))}.`
   readonly methods: ReadonlyMap<string, (params: Params, signal: AbortSignal) => ResultObject | Promise<ResultObject>>
@@ -88,16 +143,18 @@ export class ClientSideTasks {
     for (const [name, value] of Object.entries(this.#settings)) {
       if (!(value > 0)) throw new TypeError(`handlers.tasks.${name} must be greater than 0`)
     }
+    this.#onEvent = options.onEvent
+    this.#bucket = createBucket(options)
     const { sampling, elicitation } = capabilities.tasks?.requests ?? {}
     this.#taskMethods = new Set([
       ...(sampling?.createMessage ? ['sampling/createMessage'] : []),
       ...(elicitation?.create ? ['elicitation/create'] : []),
     ])
     this.methods = new Map<string, (params: Params, signal: AbortSignal) => ResultObject | Promise<ResultObject>>([
-      ['tasks/get', ({ taskId }) => this.#toTask(this.#find(taskId)) as CoreTask & ResultObject],
-      ['tasks/result', ({ taskId }, signal) => this.#result(this.#find(taskId), signal)],
-      ['tasks/cancel', ({ taskId }) => this.#cancel(this.#find(taskId))],
-      ['tasks/list', ({ cursor }) => this.#list(cursor as string | undefined)],
+      ['tasks/get', (params) => this.#toTask(this.#find('tasks/get', params)) as CoreTask & ResultObject],
+      ['tasks/result', (params, signal) => this.#result(this.#find('tasks/result', params), signal)],
+      ['tasks/cancel', (params) => this.#cancel(this.#find('tasks/cancel', params))],
+      ['tasks/list', (params) => this.#list(params)],
     ])
   }
 
@@ -112,6 +169,7 @@ export class ClientSideTasks {
    */
   create(method: string, params: Params, link: Pick<Link, 'notify'>, begin: () => () => void): ResultObject {
     checkParams(method, params)
+    this.#checkRate(method, params)
     this.#evictFinished()
     const { ttl } = params.task as { ttl?: number }
     const { ttlMs, maxTtlMs } = this.#settings
@@ -122,6 +180,7 @@ export class ClientSideTasks {
     })
     const task: ClientSideTask = {
       id: toBase64Url(random.bytes(24)),
+      method,
       link,
       place: ++this.#created,
       createdAt: now,
@@ -136,6 +195,8 @@ export class ClientSideTasks {
     task.timer = scheduler.setTimeout(() => this.#drop(task), Math.min(task.ttlMs, maxTimerMs))
     scheduler.unref(task.timer)
     this.#tasks.set(task.id, task)
+    this.#open++
+    this.#emit('created', task)
     void this.#work(task, method, params).finally(begin())
     return { task: this.#toTask(task) }
   }
@@ -163,12 +224,15 @@ export class ClientSideTasks {
     status: TaskStatus,
     outcome: NonNullable<ClientSideTask['outcome']>,
     statusMessage?: string,
+    event: ClientSideTaskEvent['type'] = status as 'completed',
   ): void {
     if (isFinal(task)) return
     task.status = status
     task.outcome = outcome
     if (statusMessage !== undefined) task.statusMessage = statusMessage
     task.updatedAt = clock.now()
+    this.#open--
+    this.#emit(event, task)
     task.end()
   }
 
@@ -186,11 +250,14 @@ export class ClientSideTasks {
   async #result(task: ClientSideTask, signal: AbortSignal): Promise<ResultObject> {
     await unlessAborted(task.ended, signal)
     const outcome = task.outcome!
+    this.#emit('retrieved', task)
     if ('error' in outcome) throw new ProtocolError(outcome.error.code, outcome.error.message, outcome.error.data)
     return withRelatedTask(outcome.result, { taskId: task.id })
   }
 
-  #list(cursor: string | undefined): ResultObject {
+  #list(params: Params): ResultObject {
+    this.#checkRate('tasks/list', params)
+    const cursor = params.cursor as string | undefined
     const after = cursor === undefined ? 0 : this.#parseCursor(cursor)
     const rest = [...this.#tasks.values()].filter(({ place }) => place > after)
     const page = rest.slice(0, pageSize)
@@ -207,10 +274,46 @@ export class ClientSideTasks {
     throw new ProtocolError(ErrorCode.InvalidParams, 'Invalid cursor: this client did not issue it')
   }
 
-  #find(id: unknown): ClientSideTask {
-    const task = this.#tasks.get(id as string)
+  #find(method: string, params: Params): ClientSideTask {
+    this.#checkRate(method, params)
+    const task = this.#tasks.get(params.taskId as string)
     if (task) return task
+    this.#refused('lookup-failed', method, params)
     throw new ProtocolError(ErrorCode.InvalidParams, 'Task not found (it may have expired)')
+  }
+
+  #checkRate(method: string, params: Params): void {
+    const now = clock.now()
+    if (!this.#bucket || this.#bucket.take(now)) return
+    this.#refused('rate-limited', method, params)
+    const retryAfterMs = Math.max(1, this.#bucket.wait(now))
+    const message = `Rate limit exceeded: try again in ${retryAfterMs} ms.`
+    throw new ProtocolError(-32_000, message, { error: 'rate_limited', retryAfterMs })
+  }
+
+  /** A server above its rate can send any number of requests, so these are not reported one by one. */
+  #refused(type: 'lookup-failed' | 'rate-limited', method: string, { taskId }: Params): void {
+    const now = clock.now()
+    const recent = this.#recent[type]
+    if (now - recent.since >= 60_000) Object.assign(recent, { since: now, count: 0 })
+    recent.count++
+    if (type === 'rate-limited' && now - recent.reportedAt < 1_000) return
+    recent.reportedAt = now
+    const taskIdPrefix = typeof taskId === 'string' ? taskId.slice(0, 6) : undefined
+    this.#report({ type, method, ...(taskIdPrefix !== undefined && { taskIdPrefix }), recent: recent.count })
+  }
+
+  #emit(type: ClientSideTaskEvent['type'], { id, method }: ClientSideTask): void {
+    this.#report({ type, taskId: id, method })
+  }
+
+  #report(event: Omit<ClientSideTaskEvent, 'open' | 'stored' | 'server'>): void {
+    const { server, reportError } = this.#context
+    try {
+      this.#onEvent?.({ ...event, open: this.#open, stored: this.#tasks.size, server: server() })
+    } catch (error) {
+      reportError(error)
+    }
   }
 
   #evictFinished(): void {
@@ -227,7 +330,8 @@ export class ClientSideTasks {
     scheduler.clearTimeout(task.timer as Timer)
     this.#tasks.delete(task.id)
     if (isFinal(task)) return
-    this.#end(task, 'cancelled', { error: { code: ErrorCode.InternalError, message: 'The task expired' } })
+    const error = { code: ErrorCode.InternalError, message: 'The task expired' }
+    this.#end(task, 'cancelled', { error }, undefined, 'expired')
     task.stop.abort('The task expired')
   }
 
@@ -242,6 +346,20 @@ export class ClientSideTasks {
       pollInterval: this.#settings.pollIntervalMs,
     }
   }
+}
+
+function createBucket({ requests = { perSecond: 100 } }: ClientSideTasksOptions): TokenBucket | undefined {
+  if (!requests) return undefined
+  const { perSecond, burst = perSecond * 10 } = requests
+  if (perSecond > 0 && burst >= 1) return new TokenBucket(burst, perSecond, clock.now())
+  throw new TypeError(
+    'handlers.tasks.requests: perSecond must be greater than 0, and burst at least 1. Pass false for no limit.',
+  )
+}
+
+/** The requests that were refused in the current minute. */
+function noneRecent() {
+  return { since: 0, count: 0, reportedAt: 0 }
 }
 
 /** Progress of a task ends with the task, and names it (2025-11-25 progress, behavior requirements). */
