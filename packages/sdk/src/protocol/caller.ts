@@ -16,4 +16,6 @@ export interface Caller {
   readonly logLevel: LoggingLevel | undefined
   /** False if the client has no session that could receive its answers: then it cannot be asked anything. */
   readonly canAnswer: boolean
+  /** Resolves when the client is ready for questions; undefined if it is. */
+  readonly ready?: Promise<unknown> | undefined
 }

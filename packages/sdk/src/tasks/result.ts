@@ -84,6 +84,7 @@ export class TaskResults {
     const related = { taskId: id }
     const sent = ctx.caller.rules.toParams(method, withRelatedTask(withId, related))
     try {
+      await ctx.caller.ready
       return await ctx.call.ask(method, sent, {
         timeoutMs: this.#timeoutMs(),
         cancelParams: withRelatedTask({}, related),

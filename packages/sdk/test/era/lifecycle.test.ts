@@ -1,6 +1,6 @@
 import { metaKeys, type RevisionId } from 'tenon'
 import { type CapabilityError, Client } from 'tenon/client'
-import { completable, McpServer } from 'tenon/server'
+import { completable, McpServer, type ServerOptions } from 'tenon/server'
 import { InMemoryTransport, record, ScriptedClient, ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
@@ -9,6 +9,7 @@ import { everyWire } from '../kit/every-wire.ts'
 import { gate } from '../kit/gate.ts'
 import { allRevisions, handshakeRevisions, modern } from '../kit/revisions.ts'
 import { initialized, scripted, scriptedClient } from '../kit/scripted-server.ts'
+import { movableTimers } from '../kit/time.ts'
 import { heard, methodsOf, type Said, said } from '../kit/transcript.ts'
 import { connected, testServer } from './support.ts'
 
@@ -153,6 +154,51 @@ describe('the handshake', () => {
       expect(methodsOf(caller.transcript, 'server')).toContain('notifications/tools/list_changed')
     },
   )
+})
+
+describe('a question before the client confirms the handshake', () => {
+  const asking = async (revision: RevisionId, options: ServerOptions = {}) => {
+    const server = new McpServer({ name: 's', version: '1' }, { capabilities: { logging: {} }, ...options })
+    server.registerTool('where', {}, async (_, ctx) => {
+      ctx.log.warning('looking')
+      return (await ctx.roots()).map(({ uri }) => uri).join()
+    })
+    const client = await ScriptedClient.connect(server, { revision })
+    client.transcript.onLine(({ from, message }) => {
+      const { id, method } = message as Said
+      if (from !== 'server' || method !== 'roots/list') return
+      client.say({ jsonrpc: '2.0', id, result: { roots: [{ uri: 'file:///a' }] } })
+    })
+    const params = { protocolVersion: revision, capabilities: { roots: {} }, clientInfo }
+    await client.send({ jsonrpc: '2.0', id: 'init', method: 'initialize', params })
+    const answer = client.request('tools/call', { name: 'where' })
+    await client.request('ping')
+    return { client, answer }
+  }
+  const found = { result: { content: [{ type: 'text', text: 'file:///a' }] } }
+
+  it.each(handshakeRevisions)('waits, while log messages are sent (%s) [LIFE-007]', async (revision) => {
+    const { client, answer } = await asking(revision)
+    expect(methodsOf(client.transcript, 'server')).toEqual(['notifications/message'])
+    client.notify('notifications/initialized')
+    expect(await answer).toMatchObject(found)
+    await client.close()
+  })
+
+  it('is sent after five seconds to a client that never confirms it [LIFE-007]', async () => {
+    using time = movableTimers()
+    const { client, answer } = await asking('2025-11-25')
+    await time.advance(4_000)
+    expect(methodsOf(client.transcript, 'server')).toEqual(['notifications/message'])
+    expect(await time.advanceUntil(answer)).toMatchObject(found)
+    await client.close()
+  })
+
+  it('is sent at once by a lenient server, as by the official SDK', async () => {
+    const { client, answer } = await asking('2025-11-25', { lifecycle: 'lenient' })
+    expect(await answer).toMatchObject(found)
+    await client.close()
+  })
 })
 
 describe('negotiated revision and capabilities', () => {

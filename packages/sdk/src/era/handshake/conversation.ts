@@ -121,6 +121,8 @@ export class HandshakeConversation implements Conversation {
     if (!this.#countRound()) return new Promise(() => {})
     this.#open++
     try {
+      // 2025-11-25 lifecycle: before that, servers send only pings and log messages.
+      await this.#caller.ready
       const { method } = question
       const params = this.#paramsOf(question)
       const limitMs = timeoutMs ?? (method === 'roots/list' ? undefined : this.#limits.timeoutMs)

@@ -223,7 +223,7 @@ export class HandshakeServer implements ServerEra {
     const params = request.params as unknown as InitializeParams
     const revision = this.#chooseRevision(params.protocolVersion)
     const declared = declaredTo(exchange, this.#definition.capabilities())
-    this.#openSession(link, revision, params, declared)
+    this.#openSession(link, revision, params, declared).holdsQuestions = !this.#definition.isLenient
     this.#applied.add(request)
     const { info, instructions } = this.#definition
     return revision.toResult('initialize', {

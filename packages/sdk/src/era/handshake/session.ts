@@ -3,6 +3,7 @@ import type { Caller } from '../../protocol/caller.ts'
 import type { ClientCapabilities, Implementation, ServerCapabilities } from '../../protocol/capabilities.ts'
 import type { LoggingLevel } from '../../protocol/logging.ts'
 import type { Revision, RevisionId } from '../../protocol/revision.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import type { Granted } from '../access.ts'
 import type { UriSet } from '../subscribed-uris.ts'
 import type { SessionCache } from './conversation.ts'
@@ -10,6 +11,8 @@ import { PendingChanges } from './pending-changes.ts'
 
 /** Messages queued until the client sends `notifications/initialized`. Beyond that the oldest are dropped. */
 const maxQueued = 100
+
+const maxHoldMs = 5_000
 
 /** The result of `initialize`, for as long as the link is open. It is the caller of every later request. */
 export class Session implements Caller, SessionCache {
@@ -40,6 +43,8 @@ export class Session implements Caller, SessionCache {
   /** Survives a change of the session by another process, because running handlers refer to it. */
   readonly cache: SessionCache['cache']
   readonly canAnswer: boolean
+  /** Whether questions wait for `notifications/initialized`. */
+  holdsQuestions = false
 
   constructor(
     revision: Revision,
@@ -63,6 +68,15 @@ export class Session implements Caller, SessionCache {
     this.#queued ??= []
     if (this.#queued.length >= maxQueued) this.#queued.shift()
     this.#queued.push(send)
+  }
+
+  /** Some clients never confirm the handshake, so a question does not wait for long. */
+  get ready(): Promise<unknown> | undefined {
+    if (this.initialized || !this.holdsQuestions) return undefined
+    return new Promise((resolve) => {
+      this.whenInitialized(resolve)
+      scheduler.unref(scheduler.setTimeout(resolve, maxHoldMs))
+    })
   }
 
   /** Replaces a session after another process changed it. Changes that are not stored yet are kept. */
