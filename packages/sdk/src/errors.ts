@@ -71,14 +71,8 @@ export interface CloseDetail {
   stdout?: string | undefined
 }
 
-/** @param method The request that was not sent; undefined for one that was. */
-export function closedError(detail: CloseDetail | undefined, method?: string): ClosedError {
-  const what = method ? `${method} was not sent: the connection is closed` : 'The connection closed before the response'
-  return new ClosedError(what + describeClose(detail), detail)
-}
-
-function describeClose(detail: CloseDetail | undefined): string {
-  if (!detail) return ''
+/** Says how a connection ended, to be appended to an error message. */
+export function describeClose(detail: CloseDetail): string {
   const how = detail.reason ?? (detail.signal ? `signal ${detail.signal}` : `exit code ${detail.exitCode}`)
   return ` (${how})${describeOutput(detail.stderr, detail.stdout)}`
 }

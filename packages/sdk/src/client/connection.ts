@@ -1,6 +1,14 @@
 import type { CallOptions, ClientIdentity, ServerFacts } from '../era/client.ts'
 import { type Negotiated, type NegotiationOrder, negotiate } from '../era/negotiate.ts'
-import { AuthError, type CloseDetail, ClosedError, describeOutput, McpError, TimeoutError } from '../errors.ts'
+import {
+  AuthError,
+  type CloseDetail,
+  ClosedError,
+  describeClose,
+  describeOutput,
+  McpError,
+  TimeoutError,
+} from '../errors.ts'
 import { defaultPing, Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { handlersOf, Link } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
@@ -247,6 +255,7 @@ export class Connection {
       methods: controlMethods,
       closed: (link, detail) => this.#lost(link, detail),
       gap: () => this.#options.onGap(),
+      describeClose,
     }
     const link = new Link(this.#transport, receiver, { maxInFlight: maxServerRequests })
     link.answersFaults = false

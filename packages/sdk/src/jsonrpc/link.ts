@@ -1,4 +1,4 @@
-import { type CloseDetail, closedError, PeerError } from '../errors.ts'
+import { type CloseDetail, ClosedError, PeerError } from '../errors.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { scheduler } from '../util/scheduler.ts'
 import { warnOnce } from '../util/warn.ts'
@@ -140,7 +140,7 @@ export class Link {
 
   /** Sends a request and resolves with its result. */
   request(method: string, params?: Params, options?: SendOptions): Promise<ResultObject> {
-    if (this.#closed) return Promise.reject(closedError(this.#closeDetail, method))
+    if (this.#closed) return Promise.reject(this.#closedError(method))
     if (options?.stream && (this.#pending?.size ?? 0) >= maxQuestions) {
       return Promise.reject(tooManyQuestions(method, maxQuestions))
     }
@@ -169,7 +169,7 @@ export class Link {
   ): Promise<ResultObject>[] {
     const messages: RpcRequest[] = []
     const answers = requests.map(({ method, params }) => {
-      if (this.#closed) return Promise.reject(closedError(this.#closeDetail, method))
+      if (this.#closed) return Promise.reject(this.#closedError(method))
       return this.#pendingRequests().add(method, options, (id) => {
         options?.onSent?.(id)
         messages.push(JSON.parse(toRequestText(id, method, params, options)))
@@ -449,12 +449,18 @@ export class Link {
     if (this.#inFlight.size > 0) {
       for (const exchange of this.#inFlight.all()) exchange.cancel('The connection closed')
     }
-    this.#pending?.failAll(closedError(detail))
+    this.#pending?.failAll(this.#closedError())
     this.#receiver.closed?.(this, detail)
   }
 
-  get #closeDetail(): CloseDetail | undefined {
-    return this.#closed === true ? undefined : this.#closed
+  /** @param method The request that was not sent; undefined for one that was. */
+  #closedError(method?: string): ClosedError {
+    const detail = this.#closed === true ? undefined : this.#closed
+    const what = method
+      ? `${method} was not sent: the connection is closed`
+      : 'The connection closed before the response'
+    const how = detail && (this.#receiver.describeClose?.(detail) ?? (detail.reason ? ` (${detail.reason})` : ''))
+    return new ClosedError(what + (how ?? ''), detail)
   }
 }
 

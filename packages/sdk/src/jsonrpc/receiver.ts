@@ -15,6 +15,8 @@ export interface Receiver {
   /** The link is about to close: end what would otherwise stay open. */
   drain?(link: Link): void
   closed?(link: Link, detail: CloseDetail | undefined): void
+  /** Says how a connection ended, to be appended to error messages. Default: the reason in brackets. */
+  describeClose?(detail: CloseDetail): string
   /** Messages that belong to no request may have been lost. */
   gap?(): void
   /** A request was cancelled before it was answered. */

@@ -1,4 +1,4 @@
-import { isObject } from '../util/objects.ts'
+import { isObject, type JsonObject } from '../util/objects.ts'
 import type { Meta } from './meta.ts'
 import type { Resource, ResourceContents } from './resources.ts'
 
@@ -80,8 +80,7 @@ export function blockProblem(block: unknown): string | undefined {
       return typeof block.text === 'string' ? undefined : `.text must be a string, not ${describeType(block.text)}`
     case 'image':
     case 'audio':
-      if (typeof block.mimeType !== 'string') return `.mimeType must be a string, not ${describeType(block.mimeType)}`
-      return base64Problem('.data', block.data)
+      return mediaProblem(block)
     case 'resource_link':
       if (typeof block.uri !== 'string') return `.uri must be a string, not ${describeType(block.uri)}`
       return typeof block.name === 'string' ? undefined : `.name must be a string, not ${describeType(block.name)}`
@@ -97,16 +96,45 @@ export function blockProblem(block: unknown): string | undefined {
 /** Describes what is wrong with the contents of a resource, or returns undefined. */
 export function contentsProblem(contents: unknown): string | undefined {
   if (!isObject(contents)) return ' must be an object with a uri and text or blob'
-  const { uri, text, blob } = contents
+  const { uri, text, blob, mimeType } = contents
   if (typeof uri !== 'string') return `.uri must be a string, not ${describeType(uri)}`
+  const problem = mimeType === undefined ? undefined : mimeTypeProblem(mimeType)
+  if (problem !== undefined) return problem
   if (blob !== undefined) return base64Problem('.blob', blob)
   return typeof text === 'string' ? undefined : `.text must be a string, not ${describeType(text)}`
 }
 
+/** Describes what is wrong with an image or audio block, or returns undefined. */
+export function mediaProblem({ mimeType, data }: JsonObject): string | undefined {
+  return base64Problem('.data', data) ?? mimeTypeProblem(mimeType)
+}
+
+function mimeTypeProblem(value: unknown): string | undefined {
+  if (typeof value !== 'string') return `.mimeType must be a string, not ${describeType(value)}`
+  if (/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+ *(;|$)/.test(value)) return undefined
+  return `.mimeType must be a MIME type such as "image/png", not ${JSON.stringify(value.slice(0, 100))}`
+}
+
+/** How much is checked at either end of a text. */
+const checkedLength = 16_384
+
+/**
+ * Checks the ends of long texts only, so that large images cost no more than small ones. Text, data: URLs, line breaks and
+ * base64url show at the beginning.
+ */
+function isBase64(text: string): boolean {
+  const ends = text.length > 2 * checkedLength ? text.slice(0, checkedLength) + text.slice(-checkedLength) : text
+  const end = ends.search(/[^A-Za-z0-9+/]/)
+  return text.length % 4 === 0 && (end < 0 || /^==?$/.test(ends.slice(end)))
+}
+
 function base64Problem(field: string, value: unknown): string | undefined {
-  if (typeof value === 'string') return undefined
-  const wayOut = ArrayBuffer.isView(value) ? ". Encode the bytes, for example with buffer.toString('base64')" : ''
-  return `${field} must be a base64 string, not ${describeType(value)}${wayOut}`
+  if (typeof value === 'string' && isBase64(value)) return undefined
+  const isText = typeof value === 'string'
+  const problem = isText ? 'is not valid base64' : `must be a base64 string, not ${describeType(value)}`
+  const wayOut =
+    isText || ArrayBuffer.isView(value) ? ". Encode the bytes, for example with buffer.toString('base64')" : ''
+  return `${field} ${problem}${wayOut}`
 }
 
 /** Names the type of a value for an error message, without revealing the value. */

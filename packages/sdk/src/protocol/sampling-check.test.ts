@@ -50,7 +50,10 @@ describe('sampling request validation', () => {
     [ask([user({ type: 'video' } as never)]), 'params.messages[0].content[0].type must be one of text, image, audio'],
     [ask([{ role: 'user', content: { type: 'text' } }]), 'params.messages[0].content.text must be a string'],
     [ask([user({ type: 'image', data: 'AAAA' } as never)]), 'params.messages[0].content[0].mimeType must be a string'],
-    [ask([user({ type: 'audio' } as never)]), 'params.messages[0].content[0].data must be a string'],
+    [
+      ask([user({ type: 'audio' } as never)]),
+      'params.messages[0].content[0].data must be a base64 string, not undefined',
+    ],
     [ask([assistant({ type: 'tool_use', id: '1', name: 'a' } as never)]), 'content[0].input must be an object'],
     [
       ask([assistant(use('1')), user({ ...result('1'), content: 'x' } as never)]),

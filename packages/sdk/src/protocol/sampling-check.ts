@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../util/objects.ts'
-import type { TextContent } from './content.ts'
+import { mediaProblem, type TextContent } from './content.ts'
 import { paramsChecks } from './params.ts'
 import type {
   CreateMessageParams,
@@ -146,9 +146,10 @@ function blockProblem(block: unknown, role: string, path: string): string | unde
     case 'text':
       return typeof block.text === 'string' ? undefined : `${path}.text must be a string`
     case 'image':
-    case 'audio':
-      if (typeof block.data !== 'string') return `${path}.data must be a string`
-      return typeof block.mimeType === 'string' ? undefined : `${path}.mimeType must be a string`
+    case 'audio': {
+      const problem = mediaProblem(block)
+      return problem && path + problem
+    }
     case 'tool_use':
       return role === 'assistant' ? toolUseProblem(block, path) : `${path}: only the assistant uses tools`
     case 'tool_result':

@@ -7,7 +7,7 @@ import { pollMs, type TaskStatus } from '../../protocol/tasks.ts'
 import type { AskOptions } from '../../replay/conversation.ts'
 import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
-import { pause, scheduler } from '../../util/scheduler.ts'
+import { pause, scheduler, type Timer } from '../../util/scheduler.ts'
 import type { Call } from '../call.ts'
 import type { QuestionLimits } from '../server.ts'
 
@@ -63,38 +63,44 @@ export async function askAsTask(
   { progress: tasks, limits, onProgress, ...options }: AskAsTaskOptions,
 ): Promise<ResultObject> {
   const { timeoutMs = 0, signal } = options
+  const { onTask, reportError } = limits
   const abort = new AbortController()
   const lastAt = clock.now() + timeoutMs * 10
-  const onTimeout = () =>
-    abort.abort(new TimeoutError(`${method} took longer than ${timeoutMs} ms (timeoutMs)`, timeoutMs))
-  let timer: ReturnType<typeof scheduler.setTimeout> | undefined
+  let timer: Timer | undefined
   const restart = () => {
     scheduler.clearTimeout(timer)
-    if (timeoutMs > 0) timer = scheduler.setTimeout(onTimeout, Math.min(timeoutMs, lastAt - clock.now()))
+    const expire = () =>
+      abort.abort(new TimeoutError(`${method} took longer than ${timeoutMs} ms (timeoutMs)`, timeoutMs))
+    if (timeoutMs > 0) timer = scheduler.setTimeout(expire, Math.min(timeoutMs, lastAt - clock.now()))
+  }
+  /** A listener that fails must not fail the question. */
+  const tell = <T>(listener: ((value: T) => void) | undefined, value: T) => {
+    try {
+      listener?.(value)
+    } catch (error) {
+      reportError(error)
+    }
   }
   let token: number | undefined
   const onSent = (id: number) => {
     token = id
     tasks.set(id, (progress) => {
       if (timer) restart()
-      tell(onProgress, progress, limits)
+      tell(onProgress, progress)
     })
   }
   const onAbort = () => abort.abort(new McpError('cancelled', `${method} was cancelled`, { cause: signal?.reason }))
-  let task: ClientTask | undefined
   try {
-    const created = await call.ask(method, params, { ...options, onSent })
+    const { task, ...answer } = await call.ask(method, params, { ...options, onSent })
     // The client may answer without a task.
-    if (!isObject(created.task)) return created
-    task = new ClientTask(call, method, created.task.taskId, limits)
+    if (!isObject(task)) return answer
     restart()
     signal?.addEventListener('abort', onAbort)
     if (signal?.aborted) onAbort()
-    return await task.poll(created.task, abort.signal)
-  } catch (error) {
-    if (!abort.signal.aborted) throw error
-    await task?.cancel()
-    throw abort.signal.reason
+    const { method: requestMethod, params: { name } = {} } = call.request
+    const change = (taskId: string, status: unknown) =>
+      tell(onTask, { taskId, status, method, requestMethod, name } as QuestionTaskChange)
+    return await follow(call, task, abort.signal, change)
   } finally {
     tasks.delete(token)
     scheduler.clearTimeout(timer)
@@ -102,76 +108,41 @@ export async function askAsTask(
   }
 }
 
-/** A task of the client, until it has its result. */
-class ClientTask {
-  readonly #call: Call
-  readonly #method: string
-  readonly #id: string
-  readonly #limits: AskAsTaskOptions['limits']
-  readonly #cancelParams: Params
-  #status: unknown
-
-  constructor(call: Call, method: string, id: unknown, limits: AskAsTaskOptions['limits']) {
-    if (typeof id !== 'string') throw new McpError('invalid-response', `The client's task for ${method} has no taskId`)
-    this.#call = call
-    this.#method = method
-    this.#id = id
-    this.#limits = limits
-    this.#cancelParams = withRelatedTask({}, { taskId: id })
+/** Polls while the task works. A task that needs input sends its questions while `tasks/result` waits (2025-11-25 tasks). */
+async function follow(
+  call: Call,
+  first: Params,
+  signal: AbortSignal,
+  onChange: (taskId: string, status: unknown) => void,
+): Promise<ResultObject> {
+  const { taskId } = first
+  if (typeof taskId !== 'string') throw new McpError('invalid-response', 'The task of the client has no taskId')
+  const cancelParams = withRelatedTask({}, { taskId })
+  const ask = (method: string, options: RequestOptions) => call.ask(method, { taskId }, { ...options, cancelParams })
+  let last: unknown
+  const changed = (status: unknown) => {
+    if (status !== last && last !== 'failed') onChange(taskId, status)
+    last = status
   }
-
-  /** Polls while the task works. A task that needs input sends its questions while `tasks/result` waits (2025-11-25 tasks). */
-  async poll(first: Params, signal: AbortSignal): Promise<ResultObject> {
-    const call = this.#call
-    this.#changed(first.status)
+  try {
+    changed(first.status)
     for (let task = first; task.status === 'working'; ) {
       await pause(pollMs(task.pollInterval), { signal })
       signal.throwIfAborted()
       if (call.ended) return call.refuseLate('tasks/get')
-      task = await this.#ask('tasks/get', { signal })
-      this.#changed(task.status)
+      task = await ask('tasks/get', { signal })
+      changed(task.status)
       if (task.status === 'cancelled') throw new McpError('cancelled', 'The client cancelled the task')
     }
-    const result = await this.#ask('tasks/result', { signal, timeoutMs: 0 })
-    this.#changed('completed')
+    const result = await ask('tasks/result', { signal, timeoutMs: 0 })
+    changed('completed')
     return result
-  }
-
-  /** Nothing waits for the answer any more, so the client need not bother its user. */
-  async cancel(): Promise<void> {
-    // Waits for the response: if the call ended first, the cancellation itself would be withdrawn.
-    if (!this.#call.ended) await this.#ask('tasks/cancel', { timeoutMs: cancelMs }).catch(() => {})
-    this.#changed('cancelled')
-  }
-
-  #ask(method: string, options: RequestOptions): Promise<ResultObject> {
-    return this.#call.ask(method, { taskId: this.#id }, { ...options, cancelParams: this.#cancelParams })
-  }
-
-  #changed(status: unknown): void {
-    const { method, params } = this.#call.request
-    if (this.#status === status || this.#status === 'failed') return
-    this.#status = status
-    const change: QuestionTaskChange = {
-      taskId: this.#id,
-      status: status as TaskStatus,
-      method: this.#method,
-      requestMethod: method,
-      name: params?.name as string | undefined,
-    }
-    tell(this.#limits.onTask, change, this.#limits)
-  }
-}
-
-/** A listener that fails must not fail the question. */
-function tell<T>(
-  listener: ((value: T) => void) | undefined,
-  value: T,
-  { reportError }: AskAsTaskOptions['limits'],
-): void {
-  try {
-    listener?.(value)
   } catch (error) {
-    reportError(error)
+    if (!signal.aborted) throw error
+    // Nothing waits for the answer any more, so the client need not bother its user. If the call ended before the response, this
+    // request itself would be withdrawn.
+    if (!call.ended) await ask('tasks/cancel', { timeoutMs: cancelMs }).catch(() => {})
+    changed('cancelled')
+    throw signal.reason
   }
 }

@@ -5,7 +5,7 @@ import { blockProblem, type ContentBlock, describeType } from '../../protocol/co
 import type { Icon } from '../../protocol/icons.ts'
 import { isInputRequired } from '../../protocol/input-check.ts'
 import type { Meta, ResultMeta } from '../../protocol/meta.ts'
-import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from '../../protocol/prompts.ts'
+import type { Prompt, PromptArgument, PromptMessage } from '../../protocol/prompts.ts'
 import { isUri } from '../../protocol/uri.ts'
 import type { Outcome } from '../../replay/conversation.ts'
 import { describeIssues } from '../../schema/issues.ts'
@@ -204,7 +204,8 @@ export class Prompts {
         throw badOutput(this.#server, `Prompt "${entry.name}" returned an invalid result: ${problem}`)
       this.#checkEmbedded(returned.messages as PromptMessage[], ctx)
       const { description } = entry.definition
-      return { ...(description !== undefined && { description }), ...returned } as GetPromptResult
+      const messages = (returned.messages as PromptMessage[]).map(withResourceType)
+      return { ...(description !== undefined && { description }), ...returned, messages } as ResultObject
     }
     if (typeof returned !== 'string') {
       throw badOutput(
@@ -268,6 +269,14 @@ function toArguments({ json }: UserSchema): PromptArgument[] {
       required: required.includes(name),
     })
   })
+}
+
+/** 2025-11-25 prompts, embedded resources: a MIME type is required, though optional in the schema. */
+function withResourceType(message: PromptMessage): PromptMessage {
+  const { content } = message
+  if (content.type !== 'resource' || content.resource.mimeType !== undefined) return message
+  const mimeType = 'blob' in content.resource ? 'application/octet-stream' : 'text/plain'
+  return { ...message, content: { ...content, resource: { ...content.resource, mimeType } } }
 }
 
 /** Returns the problem with the messages of a prompt, if there is one. */

@@ -10,6 +10,18 @@ const bytes = Buffer.from('bytes')
 const circular: Record<string, unknown> = { list: [{}] }
 circular.list = [{ self: circular }]
 
+/** Texts that are not base64 as RFC 4648 defines it. */
+const notBase64: [string, string][] = [
+  ['plain text', '!!!not base64'],
+  ['a data: URL', 'data:image/png;base64,aGk='],
+  ['base64 without padding', 'aGk'],
+  ['base64url', 'a-_k'],
+  ['base64 with line breaks', `${'A'.repeat(76)}\n${'A'.repeat(75)}`],
+  ['padding in the middle', 'aGk=aGk='],
+  ['a megabyte that ends wrongly', `${'A'.repeat(1_000_000)}!AAA`],
+  ['a megabyte that begins wrongly', `AA A${'A'.repeat(1_000_000)}`],
+]
+
 /** Results that cannot be serialized, and the path that the error must name. */
 const wrong: [string, unknown, string][] = [
   ['a Buffer as image data', { content: [{ type: 'image', mimeType: 'a/b', data: bytes }] }, 'content[0].data must be'],
@@ -17,6 +29,21 @@ const wrong: [string, unknown, string][] = [
     'bytes as audio data',
     { content: [{ type: 'audio', mimeType: 'a/b', data: new Uint8Array(1) }] },
     'content[0].data',
+  ],
+  ...notBase64.map(([what, data]): [string, unknown, string] => [
+    `${what} as image data`,
+    { content: [{ type: 'image', mimeType: 'image/png', data }] },
+    'content[0].data is not valid base64',
+  ]),
+  [
+    'an audio type that is not a MIME type',
+    { content: [{ type: 'audio', mimeType: 'wav', data: 'aGk=' }] },
+    'content[0].mimeType must be a MIME type such as "image/png", not "wav"',
+  ],
+  [
+    'a resource whose type is not a MIME type',
+    { content: [{ type: 'resource', resource: { uri: 'a://b', text: 'x', mimeType: 'text' } }] },
+    'content[0].resource.mimeType must be a MIME type',
   ],
   ['an image without mimeType', { content: [{ type: 'image', data: 'aGk=' }] }, 'content[0].mimeType'],
   [
@@ -162,6 +189,25 @@ describe('a prompt or resource that returns a result that cannot be sent', () =>
     ['content as text', messages('hello'), 'messages[0].content must be an object'],
     ['a BigInt', { ...messages({ type: 'text', text: 'x' }), _meta: { n: 1n } }, '_meta.n is a BigInt'],
   ]
+  prompts.push(
+    ...notBase64.flatMap(([what, text]): [string, unknown, string][] => [
+      [
+        `${what} as image data [PROMPT-011]`,
+        messages({ type: 'image', data: text, mimeType: 'image/png' }),
+        'messages[0].content.data is not valid base64',
+      ],
+      [
+        `${what} as a blob [PROMPT-013]`,
+        messages({ type: 'resource', resource: { uri: 'a://b', blob: text } }),
+        'messages[0].content.resource.blob is not valid base64',
+      ],
+    ]),
+    [
+      'an image type that is not a MIME type [PROMPT-011]',
+      messages({ type: 'image', data: 'aGk=', mimeType: 'nope' }),
+      'messages[0].content.mimeType must be a MIME type such as "image/png", not "nope"',
+    ],
+  )
   it.each(prompts)(
     'is answered with an error that names the prompt and the field: %s [PROMPT-022]',
     async (_, result, place) => {
@@ -182,6 +228,11 @@ describe('a prompt or resource that returns a result that cannot be sent', () =>
       { contents: [{ uri: 'a://b', blob: bytes }] },
       'contents[0].blob must be a base64 string, not Buffer',
     ],
+    ...notBase64.map(([what, blob]): [string, unknown, string] => [
+      `${what} as a blob [RES-011]`,
+      { contents: [{ uri: 'a://b', blob }] },
+      'contents[0].blob is not valid base64',
+    ]),
     ['neither text nor blob', { contents: [{ uri: 'a://b' }] }, 'contents[0].text'],
     ['no uri', { contents: [{ text: 'x' }] }, 'contents[0].uri'],
     ['a circular value', { contents: [{ uri: 'a://b', text: 'x', _meta: circular }] }, 'is a circular reference'],

@@ -1,4 +1,4 @@
-import { type ContentBlock, revisionIds } from 'tenon'
+import { type ContentBlock, type EmbeddedResource, type PromptMessage, revisionIds } from 'tenon'
 import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { describe, expect, it, vi } from 'vitest'
@@ -223,6 +223,28 @@ describe('content of prompts', () => {
       expect(contents[5]).toEqual(blob)
     },
   )
+})
+
+describe('an embedded resource of a prompt', () => {
+  everyWire('has a MIME type, also if the author gave none [PROMPT-013]', async (wire) => {
+    const server = new McpServer(info)
+    const embed = (resource: { uri: string; mimeType?: string; text?: string; blob?: string }) =>
+      ({ role: 'user', content: { type: 'resource', resource } }) as PromptMessage
+    server.registerPrompt('docs', {}, () => ({
+      messages: [
+        embed({ uri: 'notes://a', text: 'a' }),
+        embed({ uri: 'notes://b', blob: 'AAEC' }),
+        embed({ uri: 'notes://c', text: '{}', mimeType: 'application/json; charset=utf-8' }),
+      ],
+    }))
+    await using pair = await wire.connect(server)
+    const { messages } = await pair.client.getPrompt('docs')
+    expect(messages.map(({ content }) => (content as EmbeddedResource).resource)).toEqual([
+      { uri: 'notes://a', text: 'a', mimeType: 'text/plain' },
+      { uri: 'notes://b', blob: 'AAEC', mimeType: 'application/octet-stream' },
+      { uri: 'notes://c', text: '{}', mimeType: 'application/json; charset=utf-8' },
+    ])
+  })
 })
 
 describe('capability negotiation for prompts', () => {

@@ -101,6 +101,8 @@ describe('a sampling request', () => {
     ['has a role of its own', { messages: [{ role: 'system', content: text('x') }] }],
     ['has an empty message', { messages: [user([])] }],
     ['has content of no kind', { messages: [user({ type: 'video', data: 'AAAA' } as never)] }],
+    ['has a picture that is not base64', { messages: [user({ type: 'image', data: '!!', mimeType: 'image/png' })] }],
+    ['has a sound whose kind is no MIME type', { messages: [user({ type: 'audio', data: 'AAAA', mimeType: 'x' })] }],
     ['has a picture without its kind', { messages: [user({ type: 'image', data: 'AAAA' } as never)] }],
     ['has a cost priority above 1', { modelPreferences: { costPriority: 1.01 } }],
     ['has a speed priority below 0', { modelPreferences: { speedPriority: -0.01 } }],
