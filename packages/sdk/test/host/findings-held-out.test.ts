@@ -84,6 +84,11 @@ describe('requests for credentials [TOOL-045]', () => {
   it('are not found in documentation that says where to get them', () => {
     expect(textOf('Create an API key at https://a.example/keys and set API_KEY.')).toEqual([])
     expect(textOf('Send requests to https://a.example with your token in the header.')).toEqual([])
+    expect(
+      textOf('Provide it with credentials (which can be found at [https://a.example](https://a.example)).'),
+    ).toEqual([])
+    expect(textOf('You can send to 1000 registration tokens at a time](https://a.example/42).')).toEqual([])
+    expect(textOf('Provide a token: call the Request Token URL at https://a.example/token first.')).toEqual([])
     expect(textOf('A mnemonic has 12 words. The card number is validated by the bank.')).toEqual([])
   })
 

@@ -46,6 +46,7 @@ function groupRuns(runs: readonly HiddenRun[], texts: JoinedTexts): Map<string, 
 
 function toFinding(runs: readonly HiddenRun[], texts: JoinedTexts, source: TextSource): Finding | undefined {
   const first = runs.reduce((longest, run) => (run.end - run.start > longest.end - longest.start ? run : longest))
+  if (source === 'data' && areLeftovers(runs, texts.text)) return undefined
   const severity = severities[source](first.kind, first.end - first.start, runs.length)
   if (severity === undefined) return undefined
   const decoded = decodeHiddenRun(texts.text, first)
@@ -56,6 +57,24 @@ function toFinding(runs: readonly HiddenRun[], texts: JoinedTexts, source: TextS
     message: `${descriptions[first.kind]}${decoded === undefined ? '' : ` They spell: "${toExcerpt(decoded)}"`}`,
     excerpt: texts.excerpt(first.start, Math.min(first.end, first.start + 16)),
   }
+}
+
+/**
+ * Whether characters are what editors leave behind: the selector of an emoji that was deleted or chosen twice, a joiner or a
+ * zero-width space after a word that was copied. Fewer than eight cannot encode a character, and at the end of a word they do not split it.
+ */
+function areLeftovers(runs: readonly HiddenRun[], text: string): boolean {
+  return (
+    runs.length < 8 &&
+    runs.every(({ kind, start, end }) => {
+      const isOneOrTwice = end - start === 1 || (end - start === 2 && text[start] === text[start + 1])
+      return (
+        (kind === 'joiner' || kind === 'variation' || kind === 'zero-width') &&
+        isOneOrTwice &&
+        !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
+      )
+    })
+  )
 }
 
 type Severity = Finding['severity'] | undefined

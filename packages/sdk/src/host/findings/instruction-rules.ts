@@ -31,7 +31,7 @@ const theUser = '(?:the |your |this |any |an? |end )*(?:users?|humans?|customers
 const earlier = '(?:previous|prior|earlier|preceding|above|foregoing|your|system|safety|developer|original|initial)'
 const orders = '(?:instructions?|prompts?|guidelines?|directives?|directions|orders|programming|training|safeguards?)'
 const files =
-  '(?:\\.ssh\\b|id_rsa|id_ed25519|\\.aws\\b|\\.env\\b|mcp\\.json|claude_desktop_config|/etc/passwd|/etc/shadow|\\.npmrc|\\.netrc|\\.git-credentials|\\.kube/config|\\.gnupg|wallet\\.dat|\\.bash_history|\\.docker/config|\\.pgpass|keychain)'
+  '(?:\\.ssh\\b|id_rsa|id_ed25519|\\.aws\\b|(?<!process|import\\.meta)\\.env\\b|mcp\\.json|claude_desktop_config|/etc/passwd|/etc/shadow|\\.npmrc|\\.netrc|\\.git-credentials|\\.kube/config|\\.gnupg|wallet\\.dat|\\.bash_history|\\.docker/config|\\.pgpass|keychain)'
 const credentialFiles =
   '.ssh/ /.ssh id_rsa id_ed25519 .aws .env mcp.json claude_desktop_config /etc/passwd /etc/shadow .npmrc .netrc .git-credentials .kube/config .gnupg wallet.dat .bash_history .docker/config .pgpass keychain'.split(
     ' ',
@@ -81,7 +81,8 @@ export const instructionRules: readonly InstructionRule[] = [
         `|\\b(?:ignore|disregard|forget)(?: (?:all|any|of|the|your)){0,4} (?:instructions|rules|guidelines|prompts),? (?:above|before this|you (?:were|have|had)|that (?:you|came)|from (?:the |your )?(?:user|system|developer))` +
         // Programs override rules, too, but not those of the reader.
         `|\\b(?:overrid(?:e|ing)|bypass(?:ing)?|drop|discard|abandon|suspend)(?: (?:all|any|of)){0,3} (?:your|(?:previous|prior|earlier|preceding) )(?: (?:previous|prior|earlier|own|safety))? ?(?:rules|constraints|restrictions|polic(?:y|ies)|limits|safeguards)\\b` +
-        `|\\b(?:forget|ignore|disregard) (?:everything|anything|all)(?: that)? (?:above|before this|you (?:were|have been|had been|know)|came before|was said|i said)`,
+        // Programs ignore what is above a number, as in `above line 5`.
+        `|\\b(?:forget|ignore|disregard) (?:everything|anything|all)(?: that)? (?:above(?! (?:(?:line|row|column|level|version) )?\\d[\\d.,]{0,9}%?(?:\\s|$))|before this|you (?:were|have been|had been|know)|came before|was said|i said)`,
     ),
   },
   {
@@ -255,7 +256,10 @@ export const instructionRules: readonly InstructionRule[] = [
     mayBeSplit: true,
     charsAround: 220,
     anchors: secretWords,
-    pattern: new RegExp(`\\b${secretNouns}\\b[^\\n]{0,80}? (?:to|at|into|via|on|through) [^\\n]{0,12}?${outboundUrl}`),
+    // `Credentials, which can be found at https:` and `the Token URL at https:` say where to get something.
+    pattern: new RegExp(
+      `\\b${secretNouns}\\b[^\\n]{0,80}? (?:to|(?<!\\b(?:found|available|obtained|created|generated|url|uri|endpoint)[^a-z]{1,3})(?:at(?! a time)|on)|into|via|through) [^\\n]{0,12}?${outboundUrl}`,
+    ),
     and: new RegExp(
       `\\b(?:send|paste|submit|upload|post|supply|forward|transmit|type|enter|append|share|provide|give|attach|confirm|put|drop|mail|email|copy|hand|leave|fill in|key in|deliver)(?:ing)? [^\\n]{0,60}?\\b${secretNouns}\\b`,
     ),
@@ -458,7 +462,10 @@ export const instructionRules: readonly InstructionRule[] = [
       '.bash_history',
       '.cursor/mcp.json',
     ],
-    pattern: new RegExp(`\\b(?:first|please|must|always|and|then|to|now) ${read} (?!the path|a path)${gap}${files}`),
+    // A block of code begins after the sentence ends, also without a full stop.
+    pattern: new RegExp(
+      `\\b(?:first|please|must|always|and|then|to|now) ${read} (?!the path|a path)(?:[^.!?{]|\\{(?!\\s*\\n)|\\.(?=\\S)){0,60}${files}`,
+    ),
   },
 ]
 

@@ -181,10 +181,11 @@ export const secretPatterns: readonly SecretPattern[] = [
     kind: 'password',
     anchors: ['password', 'passwd', 'passphrase', 'pwd='],
     pattern:
-      /(?:password|passwd|passphrase|pwd)["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{8,200})/iy,
+      /(?:password|passwd|passphrase|pwd)["'`\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'`\\]{0,4}([^\s"'`\\,;&<>(){}[\]]{8,200})/iy,
     check: (match) => randomValue(match, 8),
   },
   {
+    // The token in the address of a status badge can do nothing but show it, to every reader of the page.
     kind: 'key or token',
     anchors: [
       'secret',
@@ -201,7 +202,7 @@ export const secretPatterns: readonly SecretPattern[] = [
       'client_key',
     ],
     pattern:
-      /(?<!next[_-]?|page[_-]?|continuation[_-]?|sync[_-]?|cursor[_-]?|csrf[_-]?|xsrf[_-]?|progress[_-]?)(?:secret|api[_-]?key|token|access_?key|private_key|auth_key|account_?key|client_key)(?:[_-](?:access_key|key|id|value))?["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{16,200})/iy,
+      /(?<!\.svg\?style=[\w-]{1,20}&(?:circle-)?|badge\.svg\?|\.svg\?circle-|next[_-]?|page[_-]?|continuation[_-]?|sync[_-]?|cursor[_-]?|csrf[_-]?|xsrf[_-]?|progress[_-]?|device[_-]?)(?:secret|api[_-]?key|token|access_?key|private_key|auth_key|account_?key|client_key)(?:[_-](?:access_key|key|id|value))?["'`\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'`\\]{0,4}([^\s"'`\\,;&<>(){}[\]]{16,200})/iy,
     check: (match) => randomValue(match, 16),
   },
 ]
@@ -271,6 +272,17 @@ function isDocumentationKey(value: string): boolean {
   return /EXAMPLE(?:KEY)?$/.test(value)
 }
 
+/** Keys that their vendors publish for everyone: of the MinIO playground, the Azure emulators, and the documentation of Twitter and Stripe. */
+const publishedKeys = new Set([
+  'Q3AM3UQ867SPQQA43P2F',
+  'zuf+tfteSlswRu7BJ86wekitnifILbZam1KYY3TG',
+  'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==',
+  'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==',
+  'kAcSOqF21Fu85e7zjz7ZN2U4ZRhfV3WpwPAoE3Z7kBw',
+  'LswwdoUaIvS8ltyTt5jkRh4J50vUPVVHtR2YPi5kE',
+  'sk_test_4eC39HqLyjWDarjtT1zdp7dc',
+])
+
 /**
  * Whether a secret is obviously made up: it follows the alphabet or the keyboard, or consists of words such as `secret`, also
  * with digits in place of letters. Documentation is full of these. They raise no finding, but are redacted like all others,
@@ -280,11 +292,12 @@ export function isMadeUp(value: string): boolean {
   const text = value.slice(0, 200)
   // Three dots stand for the rest.
   if (/abcdef|12345|qwerty|0{6}|(.)\1{5}|…|\.{3}/i.test(text) || isMadeUpBase32(text)) return true
+  if (publishedKeys.has(text) || isMadeUpBase64(text)) return true
   return consistsOfWords(text) || consistsOfWords(withLetters(text.replace(/[\d!]{1,4}$/, '')))
 }
 
 const madeUpWords =
-  /some|my|your|the|our|this|is|very|super|sooper|top|database|db|admin|root|default|new|old|secure|strong|safe|good|long|real|username|user|personal|access|server|service|account|installation|base|encoded|for|app|api|client|refresh|oauth|auth|bearer|password|passphrase|passwd|pass|pwd|pw|secret|token|key|value|string|here|code|id|foo|bar|baz|ed|hunter|demo|sample|example|test|fake|dummy|mock|change|me|it|please|insert|enter|put|replace|with|live|hello|world|letmein|welcome|ghp|gho|ghu|ghs|ghr|sk|pk|[\d_.!@#$*-]/gi
+  /some|not|my|your|the|our|this|is|very|super|sooper|top|database|db|admin|root|default|new|old|secure|strong|safe|good|long|real|username|user|personal|access|server|service|account|installation|base|encoded|for|app|api|client|refresh|oauth|auth|bearer|password|passphrase|passwd|pass|pwd|pw|secret|token|key|value|string|here|code|id|foo|bar|baz|ed|hunter|demo|sample|example|test|fake|dummy|mock|change|me|it|please|insert|enter|put|replace|with|live|hello|world|letmein|welcome|ghp|gho|ghu|ghs|ghr|sk|pk|[\d_.!@#$*-]/gi
 
 /** Keys for one-time passwords in documentation are base32 of such texts: of `Hello!` and of digits in RFC 6238. */
 function isMadeUpBase32(value: string): boolean {
@@ -292,6 +305,13 @@ function isMadeUpBase32(value: string): boolean {
   const bits = [...value.slice(0, 16)].map((digit) => base32Digits.indexOf(digit).toString(2).padStart(5, '0')).join('')
   const start = (bits.match(/.{8}/g) ?? []).slice(0, 6).map((byte) => String.fromCharCode(Number.parseInt(byte, 2)))
   return /12345/.test(start.join('')) || consistsOfWords(start.join(''))
+}
+
+/** Examples of encoded passwords say so once they are decoded: `not my real password`. */
+function isMadeUpBase64(value: string): boolean {
+  if (!/^[A-Za-z0-9+/]{8,}={0,2}$/.test(value) || value.length % 4 > 0) return false
+  const decoded = atob(value)
+  return /^[a-z]+(?:[ :_-][a-z]+)+$/i.test(decoded) && consistsOfWords(decoded.replace(/[ :]/g, ''))
 }
 
 const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
@@ -309,6 +329,8 @@ function withLetters(text: string): string {
 /** Code, paths, numbers, words and identifiers are not random; digits and letters without an order are. */
 function isRandom(value: string, minChars: number): boolean {
   if (value.length < minChars || isPlaceholder(value) || isIdentifier(value)) return false
+  // People end a password with the year; a generated key has digits in other places, too.
+  if (minChars >= 16 && /^[a-z]+\d{3}$/i.test(value)) return false
   const hasDigit = /\d/.test(value)
   const hasSign = /[^A-Za-z0-9_.-]/.test(value)
   const hasBothCases = /[a-z]/.test(value) && /[A-Z]/.test(value)
