@@ -62,7 +62,7 @@ export class ClosedError extends McpError {
 export interface CloseDetail {
   /** The session expired on the server, or its stream broke. A new session can replace it. */
   sessionLost?: boolean | undefined
-  /** Why the connection ended, if it was not the exit of a process. */
+  /** Why the connection ended, if the exit of a process does not say it. */
   reason?: string | undefined
   exitCode?: number | null | undefined
   signal?: string | null | undefined

@@ -102,14 +102,17 @@ export class McpServer {
   readonly #options: McpServerOptions
 
   static {
-    // Methods of the official SDK. They are not declared here, so that TypeScript finds them.
-    for (const name of ['Tool', 'Resource', 'Prompt']) {
+    // Methods of other libraries. They are not declared here, so that TypeScript finds them.
+    const refuse = (name: string, better: string) =>
       Object.assign(McpServer.prototype, {
-        [name.toLowerCase()]: () => {
-          throw new TypeError(`McpServer has no method ${name.toLowerCase()}(). Use register${name}()`)
+        [name]: () => {
+          throw new TypeError(`McpServer has no method ${name}(). Use ${better}`)
         },
       })
+    for (const name of ['Tool', 'Resource', 'Prompt']) {
+      for (const wrong of [name.toLowerCase(), `add${name}`]) refuse(wrong, `register${name}()`)
     }
+    refuse('listen', 'serveHttp(server)')
   }
 
   constructor(info: Implementation, options: McpServerOptions = {}) {

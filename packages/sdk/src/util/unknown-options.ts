@@ -13,13 +13,15 @@ export function checkOptions<Options extends object>(
   for (const name in options) {
     if (name in known || options[name as never] === undefined) continue
     const names = Object.keys(known)
-    const near = names.find((each) => isNear(each.toLowerCase(), name.toLowerCase()))
+    const near = names.find((each) => isNear(each, name))
     warnOnce(where + name, `${where}: unknown option "${name}". Did you mean ${near ?? names.join(', ')}?`)
   }
 }
 
 /** Whether names differ only in the middle, by up to two letters, or one begins with the other. */
-function isNear(a: string, b: string): boolean {
+export function isNear(a: string, b: string): boolean {
+  a = a.toLowerCase()
+  b = b.toLowerCase()
   let start = 0
   while (a[start] && a[start] === b[start]) start++
   let end = 0

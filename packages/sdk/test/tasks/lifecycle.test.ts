@@ -117,7 +117,10 @@ describe('a task', () => {
       const peer = await world.peer(await world.serve(tools))
       for (const [name, text] of [
         ['fail', 'No paper'],
-        ['liar', 'Tool "liar" returned a value that does not match its outputSchema'],
+        [
+          'liar',
+          'Tool "liar" returned an object that does not match its outputSchema. Return what the schema describes.',
+        ],
       ] as const) {
         const id = await peer.start(name)
         const { result } = await peer.result(id)

@@ -14,6 +14,7 @@ import { lastTool } from '../../util/crash-hint.ts'
 import { chain, isThenable, toPromise } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
 import { sanitizeValue } from '../../util/sanitize.ts'
+import { isNear } from '../../util/unknown-options.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
@@ -103,7 +104,11 @@ export class Tools {
     if (entry?.enabled) return this.#check(entry, params.arguments ?? noArguments, ctx)
     const mount = entry ? undefined : findMount(this.#server.mounts, name, hasTool)
     if (mount) return mount.server.server.delegate('tools/call', { ...params, name: mount.name }, ctx)
-    throw invalidParams(`Unknown tool: ${name.slice(0, 200)}`)
+    // Only names that the caller can see, and not of all tools of a very large server.
+    const near = this.definitions(ctx)
+      .slice(0, 1_000)
+      .find((tool) => isNear(tool.name, name))
+    throw invalidParams(`Unknown tool: ${name.slice(0, 200)}${near ? `. Did you mean ${near.name}?` : ''}`)
   }
 
   /** Returns how a tool supports tasks; undefined if it does not exist. */
@@ -142,13 +147,22 @@ export class Tools {
     checkAccess(ctx.call, entry.config.requiredScopes)
     if (!entry.input) return this.#run(entry, noArguments, ctx)
     return chain(entry.input.validate(args), (checked) =>
-      checked.issues ? this.#invalidArguments(entry, checked.issues, ctx) : this.#run(entry, checked.value, ctx),
+      checked.issues ? this.#invalidArguments(entry, checked.issues, args, ctx) : this.#run(entry, checked.value, ctx),
     )
   }
 
   /** Since 2025-11-25 a result, so that the model can read it and retry; before, a JSON-RPC error. */
-  #invalidArguments(entry: ToolEntry, issues: StandardResult<unknown>['issues'], ctx: Context): CallToolResult {
-    const text = `Invalid arguments for tool ${entry.definition.name}: ${describeIssues(issues ?? [])}`
+  #invalidArguments(
+    entry: ToolEntry,
+    issues: StandardResult<unknown>['issues'],
+    args: unknown,
+    ctx: Context,
+  ): CallToolResult {
+    const { name, inputSchema } = entry.definition
+    const known = Object.keys(inputSchema.properties ?? {})
+    const unknown = Object.keys(args as object).filter((key) => known[0] && !known.includes(key))
+    const names = unknown[0] ? `. Unknown: ${unknown}`.slice(0, 300) + `. Known: ${known}`.slice(0, 300) : ''
+    const text = `Invalid arguments for tool ${name}: ${describeIssues(issues ?? [])}${names}`
     if (ctx.caller.rules.argumentErrors === 'protocol') throw invalidParams(text)
     return failure(text)
   }
@@ -240,8 +254,9 @@ export class ToolResults {
       if (checked.issues)
         return this.#badOutput(
           entry,
-          'returned a value that does not match its outputSchema',
+          `returned ${describeType(result.structuredContent)} that does not match its outputSchema`,
           `: ${describeIssues(checked.issues)}`,
+          '. Return what the schema describes.',
         )
       const complete = this.#complete(entry, { ...result, structuredContent: checked.value })
       const isWrapped = entry.wrapsOutput && ctx.caller.rules.objectOutput && !complete.isError
@@ -274,10 +289,10 @@ export class ToolResults {
    * Reports a mistake of the author. The model sees it as a failure of the tool.
    * @param details For `onError` only, because they may contain data of the result.
    */
-  #badOutput(entry: ToolEntry, problem: string, details = ''): CallToolResult {
+  #badOutput(entry: ToolEntry, problem: string, details = '', wayOut = ''): CallToolResult {
     const message = `Tool "${entry.name}" ${problem}`
-    this.#server.reportError(new TypeError(message + details))
-    return failure(this.#server.maskErrors ? `Tool "${entry.name}" failed` : message)
+    this.#server.reportError(new TypeError(message + details + wayOut))
+    return failure(this.#server.maskErrors ? `Tool "${entry.name}" failed` : message + wayOut)
   }
 }
 

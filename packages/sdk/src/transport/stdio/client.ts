@@ -218,10 +218,15 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
     if (this.#process === child) this.#writer = undefined
     await endRest(child)
     if (this.#process !== child) return
-    const detail: CloseDetail = { exitCode, signal, stderr: this.#lastStderr, ...this.#stray.detail }
+    const isMissing = exitCode && /ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND|can't open file/.test(this.#lastStderr)
+    const reason = isMissing ? `exit code ${exitCode}: ${missingFile}` : undefined
+    const detail: CloseDetail = { exitCode, signal, reason, stderr: this.#lastStderr, ...this.#stray.detail }
     this.onclose?.(detail)
   }
 }
+
+/** Says nothing that is in stderr, because the rest of the message is also shown without it. */
+const missingFile = 'a file or module was not found, so check the paths in args, and cwd'
 
 function spawned(child: ChildProcess, command: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -152,6 +152,17 @@ describe('a result that is not one', () => {
     expect(errors).toHaveLength(2)
   })
 
+  it('says what to return if a tool with an outputSchema returns text', async () => {
+    const errors: unknown[] = []
+    const server = new McpServer(info, { onError: (error) => errors.push(error) })
+    server.registerTool('a', { outputSchema: { x: z.number() } }, (() => 'hello') as never)
+    await using client = await connect(server)
+    const message = (details = '') =>
+      `Tool "a" returned a string that does not match its outputSchema${details}. Return what the schema describes.`
+    expect((await client.callTool('a')).text).toBe(message())
+    expect(errors.map(String)).toEqual([`TypeError: ${message(': must be an object')}`])
+  })
+
   it('is reported once for a tool that returns undefined', async () => {
     const server = new McpServer(info)
     server.registerTool('forgetful', {}, () => {})
@@ -179,10 +190,43 @@ it('a prompt with z.number() says that arguments are text, and z.coerce.number()
   expect((await client.getPrompt('right', { n: '3' })).messages[0]?.content).toMatchObject({ text: '4' })
 })
 
-it.each(['tool', 'resource', 'prompt'])('server.%s() names the method to use', (name) => {
+it.each([
+  ['tool', 'registerTool'],
+  ['resource', 'registerResource'],
+  ['prompt', 'registerPrompt'],
+  ['addTool', 'registerTool'],
+  ['addResource', 'registerResource'],
+  ['addPrompt', 'registerPrompt'],
+  ['listen', 'serveHttp'],
+])('server.%s() names what to use: %s()', (name, better) => {
   const method = (new McpServer(info) as unknown as Record<string, () => void>)[name]
-  const better = `register${name[0]?.toUpperCase()}${name.slice(1)}`
-  expect(() => method?.()).toThrow(`McpServer has no method ${name}(). Use ${better}()`)
+  expect(() => method?.()).toThrow(new RegExp(`^McpServer has no method ${name}\\(\\). Use .*\\b${better}\\(`))
+})
+
+describe('a name that a caller misspelt', () => {
+  const server = new McpServer(info, { hideUnauthorized: true })
+  server.registerTool('add', { inputSchema: { city: z.string(), unit: z.string().optional() } }, () => 'x')
+  server.registerTool('purge', { requiredScopes: ['admin'] }, () => 'x')
+
+  it('of an argument is reported with the names that exist', async () => {
+    await using client = await connect(server)
+    const { text } = await client.callTool('add', { ctiy: 'Rome' })
+    expect(text).toMatch(/^Invalid arguments for tool add: city: .*\. Unknown: ctiy\. Known: city,unit$/)
+    expect((await client.callTool('add', { city: 1 })).text).not.toContain('Known')
+    const long = await client.callTool('add', { ['x'.repeat(100_000)]: 1 })
+    expect(long.text.length).toBeLessThan(5_000)
+  })
+
+  it('of a tool is reported with the nearest name that the caller can see', async () => {
+    await using client = await connect(server)
+    await expect(client.callTool('ad')).rejects.toThrow('Unknown tool: ad. Did you mean add?')
+    await expect(client.callTool('weather')).rejects.toThrow(/^Unknown tool: weather$/)
+    await expect(client.callTool('purg')).rejects.toThrow(/^Unknown tool: purg$/)
+    const outer = new McpServer(info)
+    outer.mount(server, { prefix: 'inner' })
+    await using other = await connect(outer)
+    await expect(other.callTool('inner_ad')).rejects.toThrow('Did you mean inner_add?')
+  })
 })
 
 it('a rate limit that is exceeded is reported to onError once', async () => {
@@ -231,6 +275,18 @@ describe('mistakes of serveHttp()', () => {
     expect(await statusWith(() => undefined)).toBe(401)
     await expect(serveHttp(server, { port: 0, auth: (() => undefined) as never })).rejects.toThrow(
       'auth.verify must be a function: auth: { verify',
+    )
+  })
+
+  it('in a token that the server refuses are reported with the way out', async () => {
+    const auth = {
+      verify: () => undefined,
+      resource: 'http://127.0.0.1/mcp',
+      authorizationServers: ['https://a.example'],
+    }
+    await using serving = await serveHttp(new McpServer(info), { port: 0, exit: false, auth })
+    await expect(connect(serving.url, { auth: bearer('old'), reconnect: { maxRetries: 0 } })).rejects.toThrow(
+      'The access token is not valid. Get a new token for this server: it expired, was revoked or belongs to another server',
     )
   })
 

@@ -68,6 +68,13 @@ describe('a client that starts a server', () => {
     },
   )
 
+  it('names the way out when the file of the program does not exist', async () => {
+    const connecting = connect({ command: process.execPath, args: ['missing-file.js'] })
+    await expect(connecting).rejects.toThrow(
+      '(exit code 1: a file or module was not found, so check the paths in args, and cwd). The end of its stderr:',
+    )
+  })
+
   it('rejects with spawn-failed when the working directory does not exist', async () => {
     await expect(connect({ ...wireServer, cwd: '/no/such/folder' })).rejects.toMatchObject({ code: 'spawn-failed' })
   })

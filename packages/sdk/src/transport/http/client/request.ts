@@ -228,8 +228,11 @@ export class ClientRequest implements ResponseHandler {
     const { status } = head
     const body = refusalText(this.#body)
     const why = cause instanceof Error ? `: ${cause.message}` : (this.#missingPermission(head) ?? excerpt(body))
-    const hint = hintForStatus(status, body, this.#url)
-    this.#giveUp(this.#error(`was refused: HTTP ${status}${why}${hint}`, 'refused', cause, body))
+    // Without a cause, the token was sent as it is, and there is no way to get another.
+    const isRejected = status === 401 && this.#config.auth && cause === undefined
+    const hint = isRejected ? rejectedToken : hintForStatus(status, body, this.#url)
+    const what = `was refused: HTTP ${status}${hint ? why.replace(/\.$/, '') : why}${hint}`
+    this.#giveUp(this.#error(what, 'refused', cause, body))
   }
 
   /** Advice about a missing token or scope, if the server reports one (RFC 6750, 3). */
@@ -292,6 +295,9 @@ export class ClientRequest implements ResponseHandler {
     })
   }
 }
+
+const rejectedToken =
+  '. Get a new token for this server: it expired, was revoked or belongs to another server, if it was ever valid'
 
 /** The error for the caller: if authorization failed, that is the reason, not the status that asked for it. */
 export function reasonOf(error: HttpError): HttpError | AuthError {
