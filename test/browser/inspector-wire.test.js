@@ -32,6 +32,14 @@ describe('the wire of the inspector', { skip }, () => {
     await assertQuiet(tab)
   })
 
+  test('says why there are no HTTP exchanges with a program', async (t) => {
+    const tab = await open(t)
+    await tab.see('15 tools')
+    await tab.click('button', 'HTTP')
+    await tab.see('No HTTP exchanges', '.wire')
+    await assertQuiet(tab)
+  })
+
   test('shows a message with its HTTP exchange and its time, and replays it', async (t) => {
     const tab = await open(t, 'none')
     await connect(tab, await startHttpServer(t, 'showcase'))

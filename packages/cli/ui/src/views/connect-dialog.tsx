@@ -57,7 +57,7 @@ function ConnectForm({ draft, isBusy, onConnect }: ConnectProps & { draft: Conne
           class="mono"
           required
           spellcheck={false}
-          placeholder="http://127.0.0.1:3000/mcp or node server.js"
+          placeholder="http://127.0.0.1:3000/mcp or node a.js"
           value={target}
           onInput={(event) => setTarget(event.currentTarget.value)}
         />

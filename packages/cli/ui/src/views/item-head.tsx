@@ -1,6 +1,7 @@
 import type { Item } from '../store/lists.ts'
 import { isObject } from '../store/rpc.ts'
 import { Safe } from '../text/safe.tsx'
+import type { ItemSource } from './item-list.tsx'
 import { JsonTree } from './result/json-tree.tsx'
 
 /** The member that identifies an item of a list. */
@@ -43,9 +44,8 @@ export function ItemHead({ item, idKey, badges = [] }: { item: Item; idKey: IdKe
 }
 
 /** A line for an item in a list: its title with the badges, then its name and description. */
-export function ItemRow(props: { item: Item | undefined; idKey: IdKey; badges: (item: Item) => readonly string[] }) {
-  if (props.item === undefined) return null
-  const { item, idKey } = props
+export function ItemRow({ item, source }: { item: Item; source: ItemSource }) {
+  const { idKey, badges } = source
   const title = titleOf(item, idKey)
   const id = String(item[idKey] ?? '')
   const description = textOf(item.description)
@@ -54,7 +54,7 @@ export function ItemRow(props: { item: Item | undefined; idKey: IdKey; badges: (
       <span class={title === id ? 'item-title mono' : 'item-title'}>
         <Safe text={title} maxChars={200} />
       </span>
-      <Badges badges={props.badges(item)} />
+      <Badges badges={badges?.(item) ?? []} />
       <span class="item-note">
         {title !== id && (
           <span class="mono">

@@ -1,32 +1,52 @@
+import { Fragment } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { ListName } from '../../../src/inspector/protocol.ts'
 import { useApp } from '../state/app.ts'
-import type { Item } from '../store/lists.ts'
+import type { Item, ServerList } from '../store/lists.ts'
 import { count } from '../text/format.ts'
 import { type IdKey, ItemRow, titleOf } from './item-head.tsx'
 import { focusDetail, itemOpen } from './list-detail.tsx'
 import { ErrorView } from './operation/error-view.tsx'
 import { VirtualList } from './virtual-list.tsx'
 
-interface ItemListProps {
-  readonly server: string
+/** A list of a server that is shown, alone or above others. */
+export interface ItemSource {
   readonly list: ListName
   readonly noun: string
   readonly idKey: IdKey
-  readonly badges?: (item: Item) => string[]
+  readonly badges?: (item: Item) => readonly string[]
+}
+
+interface ItemListProps {
+  readonly server: string
+  /** The first names the whole. Do not create it while drawing. */
+  readonly sources: readonly [ItemSource, ...ItemSource[]]
+  /** The user opened an item: by a click or Enter, not by moving the selection. */
+  readonly onOpen?: (item: Item, source: ItemSource) => void
+}
+
+interface Row {
+  readonly item: Item
+  readonly source: ItemSource
 }
 
 /** A searchable list of what a server offers. */
-export function ItemList({ server, list, noun, idKey, badges = () => [] }: ItemListProps) {
+export function ItemList({ server, sources, onOpen }: ItemListProps) {
   const app = useApp()
   const { store, ui } = app
   store.lists.changes.watch()
-  const { items, total, error } = store.lists.get(server, list)
+  const [{ list, noun }] = sources
+  const lists = sources.map((source) => store.lists.get(server, source.list))
   const search = ui.kept(`${server} ${list} search`, () => '')
   const selected = selectedItem(ui, server, list)
-  const found = useMemo(() => filter(items, search.value, idKey), [items, search.value, idKey])
+  const items = lists.map((each) => each.items)
+  const found = useMemo(
+    () => sources.flatMap((source, at) => filter(items[at] ?? [], search.value, source)),
+    [...items, search.value, sources],
+  )
   const isOpen = itemOpen(ui, server)
-  const index = found.findIndex((item) => item[idKey] === selected.value)
+  const isSelected = ({ item, source }: Row) => itemKey(source, item) === selected.value
+  const index = found.findIndex(isSelected)
   return (
     <div class="item-list">
       <div class="list-head">
@@ -39,7 +59,12 @@ export function ItemList({ server, list, noun, idKey, badges = () => [] }: ItemL
           onKeyDown={goToList}
         />
         <span class="dim" role="status">
-          {found.length === items.length ? count(total, noun) : `${found.length} of ${count(total, noun)}`}
+          {countsOf(sources, lists, search.value.trim() === '' ? undefined : found.length).map((text, at) => (
+            <Fragment key={text}>
+              {at > 0 && ', '}
+              <span>{text}</span>
+            </Fragment>
+          ))}
         </span>
         <button
           type="button"
@@ -47,38 +72,62 @@ export function ItemList({ server, list, noun, idKey, badges = () => [] }: ItemL
           aria-label={`Read the ${noun}s again`}
           title="Read the list again"
           disabled={!app.isLive}
-          onClick={() => app.operate(server, { method: 'list', params: { list } })}
+          onClick={() => {
+            for (const { list } of sources) void app.operate(server, { method: 'list', params: { list } })
+          }}
         >
           ↻
         </button>
       </div>
-      {error && <ErrorView error={error} />}
+      {lists.map(({ error }, at) => error && <ErrorView key={sources[at]?.list} error={error} />)}
       <VirtualList
         label={`${noun}s`}
         count={found.length}
         rowHeight={46}
         selected={index}
-        onSelect={(next) => (selected.value = String(found[next]?.[idKey] ?? ''))}
+        onSelect={(next) => {
+          const row = found[next]
+          selected.value = row && itemKey(row.source, row.item)
+        }}
         onOpen={(isByKey) => {
           isOpen.value = true
           if (isByKey) focusDetail()
+          const row = found.find(isSelected)
+          if (row) onOpen?.(row.item, row.source)
         }}
-        row={(at) => <ItemRow item={found[at]} idKey={idKey} badges={badges} />}
+        row={(at) => found[at] && <ItemRow {...found[at]} />}
       />
     </div>
   )
 }
 
-/** The id of the item that is selected in a list. */
+/** The key of the item that is selected in a list, or in several of which this is the first. */
 export function selectedItem(ui: ReturnType<typeof useApp>['ui'], server: string, list: ListName) {
   return ui.kept<string | undefined>(`${server} ${list} selected`, () => undefined)
 }
 
-function filter(items: readonly Item[], search: string, idKey: IdKey): readonly Item[] {
+/** Identifies an item among all sources: a template may have the text of a URI. */
+export function itemKey({ list, idKey }: ItemSource, item: Item): string {
+  return `${list} ${String(item[idKey] ?? '')}`
+}
+
+/** `3 resources, 1 template`, and of several lists in a search `2 of 4`. An empty list is mentioned if it is the first. */
+function countsOf(sources: readonly ItemSource[], lists: readonly ServerList[], found: number | undefined): string[] {
+  const counts = sources
+    .map(({ noun }, at) => ({ noun, total: lists[at]?.total ?? 0 }))
+    .filter(({ total }, at) => at === 0 || total > 0)
+  const all = counts.map(({ noun, total }) => count(total, noun))
+  if (found === undefined) return all
+  return [`${found} of ${all.length === 1 ? all[0] : counts.reduce((sum, { total }) => sum + total, 0)}`]
+}
+
+function filter(items: readonly Item[], search: string, source: ItemSource): Row[] {
+  const { idKey } = source
   const wanted = search.trim().toLowerCase()
-  if (wanted === '') return items
   const isMatch = (value: unknown) => typeof value === 'string' && value.toLowerCase().includes(wanted)
-  return items.filter((item) => isMatch(item[idKey]) || isMatch(titleOf(item, idKey)) || isMatch(item.description))
+  const isFound = (item: Item) =>
+    wanted === '' || isMatch(item[idKey]) || isMatch(titleOf(item, idKey)) || isMatch(item.description)
+  return items.filter(isFound).map((item) => ({ item, source }))
 }
 
 /** Down leaves the search field for the list, and selects its first row. */

@@ -3,7 +3,7 @@ import { Modal } from './modal.tsx'
 const keys: readonly [string, string][] = [
   ['/', 'Search the list in view'],
   ['↑ ↓ Page Up Page Down Home End', 'Move in a list'],
-  ['Enter', 'Go from a list to the selected item. On a border: restore its place'],
+  ['Enter', 'Go from a list to the selected item, and read a resource. On a border: restore its place'],
   ['← → ↑ ↓', 'Move a border that has the focus'],
   ['Ctrl or ⌘ + Enter', 'Log in, call the tool, read the resource, accept the question'],
   ['Shift + Enter', 'Add a line to a text field'],

@@ -3,23 +3,22 @@ import type { Item } from '../store/lists.ts'
 import { isObject } from '../store/rpc.ts'
 import { CompletionInput } from './completion-input.tsx'
 import { ItemHead } from './item-head.tsx'
-import { ItemList, selectedItem } from './item-list.tsx'
+import { ItemList, type ItemSource, itemKey, selectedItem } from './item-list.tsx'
 import { ListDetail } from './list-detail.tsx'
 import { RunHistory } from './tools/run-history.tsx'
+
+const prompts: ItemSource = { list: 'prompts', noun: 'prompt', idKey: 'name' }
+const sources: readonly [ItemSource] = [prompts]
 
 /** The prompts of a server, and the one that is selected. */
 export function PromptsView({ server }: { server: string }) {
   const { store, ui } = useApp()
   store.lists.changes.watch()
-  const name = selectedItem(ui, server, 'prompts').value
-  const prompt = store.lists.find(server, 'prompts', (item) => item.name === name)
+  const key = selectedItem(ui, server, 'prompts').value
+  const prompt = store.lists.find(server, 'prompts', (item) => itemKey(prompts, item) === key)
   return (
-    <ListDetail
-      server={server}
-      noun="prompts"
-      list={<ItemList server={server} list="prompts" noun="prompt" idKey="name" />}
-    >
-      {prompt ? <PromptView key={name} server={server} prompt={prompt} /> : <p class="empty">Choose a prompt.</p>}
+    <ListDetail server={server} noun="prompts" list={<ItemList server={server} sources={sources} />}>
+      {prompt ? <PromptView key={key} server={server} prompt={prompt} /> : <p class="empty">Choose a prompt.</p>}
     </ListDetail>
   )
 }

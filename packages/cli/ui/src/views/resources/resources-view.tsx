@@ -1,56 +1,56 @@
 import { useApp } from '../../state/app.ts'
-import { ItemList, selectedItem } from '../item-list.tsx'
+import type { Item } from '../../store/lists.ts'
+import { ItemList, type ItemSource, itemKey, selectedItem } from '../item-list.tsx'
 import { ListDetail } from '../list-detail.tsx'
 import { ResourceView } from './resource-view.tsx'
 import { TemplateView } from './template-view.tsx'
 
-/** The resources and templates of a server. */
+const resources: ItemSource = { list: 'resources', noun: 'resource', idKey: 'uri' }
+const templates: ItemSource = {
+  list: 'resourceTemplates',
+  noun: 'template',
+  idKey: 'uriTemplate',
+  badges: () => ['template'],
+}
+const sources: readonly [ItemSource, ItemSource] = [resources, templates]
+
+/** The resources of a server and, below them, its templates. A resource is read when it is opened. */
 export function ResourcesView({ server }: { server: string }) {
-  const { store, ui } = useApp()
+  const app = useApp()
+  const { store, ui } = app
   store.lists.changes.watch()
-  const kind = ui.kept<'resources' | 'resourceTemplates'>(`${server} resource kind`, () => 'resources')
-  const selected = selectedItem(ui, server, kind.value).value
-  const idKey = kind.value === 'resources' ? 'uri' : 'uriTemplate'
-  const item = store.lists.find(server, kind.value, (each) => each[idKey] === selected)
+  const selected = selectedItem(ui, server, 'resources').value
+  const find = (source: ItemSource) =>
+    store.lists.find(server, source.list, (item) => itemKey(source, item) === selected)
+  const resource = find(resources)
+  const template = resource ? undefined : find(templates)
+  const readOnce = ({ uri }: Item, { list }: ItemSource) => {
+    if (list !== 'resources' || !app.isLive) return
+    // What was read before is still shown. Updates and the button read it again.
+    const runs = store.operations.of(server, (run) => run.method === 'resources/read' && run.params.uri === uri)
+    if (runs[0] === undefined || runs[0].ended?.error) {
+      void app.operate(server, { method: 'resources/read', params: { uri: String(uri) } })
+    }
+  }
   return (
     <ListDetail
       server={server}
       noun="resources"
       list={
         <>
-          <nav class="segments" aria-label="Kind of resource">
-            <Segment label="Resources" isOn={kind.value === 'resources'} onChoose={() => (kind.value = 'resources')} />
-            <Segment
-              label={`Templates ${store.lists.get(server, 'resourceTemplates').total || ''}`}
-              isOn={kind.value === 'resourceTemplates'}
-              onChoose={() => (kind.value = 'resourceTemplates')}
-            />
-          </nav>
-          {kind.value === 'resources' ? (
-            <ItemList key="resources" server={server} list="resources" noun="resource" idKey="uri" />
-          ) : (
-            <ItemList key="templates" server={server} list="resourceTemplates" noun="template" idKey="uriTemplate" />
-          )}
+          <ItemList server={server} sources={sources} onOpen={readOnce} />
           <LiveSubscriptions server={server} />
         </>
       }
     >
-      {item === undefined ? (
-        <p class="empty">Choose a resource or a template.</p>
-      ) : kind.value === 'resources' ? (
-        <ResourceView key={selected} server={server} resource={item} />
+      {resource ? (
+        <ResourceView key={selected} server={server} resource={resource} />
+      ) : template ? (
+        <TemplateView key={selected} server={server} template={template} />
       ) : (
-        <TemplateView key={selected} server={server} template={item} />
+        <p class="empty">Choose a resource to read it, or a template to fill in.</p>
       )}
     </ListDetail>
-  )
-}
-
-function Segment(props: { label: string; isOn: boolean; onChoose: () => void }) {
-  return (
-    <button type="button" aria-current={props.isOn ? 'page' : undefined} onClick={props.onChoose}>
-      {props.label}
-    </button>
   )
 }
 

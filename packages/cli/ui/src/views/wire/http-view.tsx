@@ -22,6 +22,9 @@ export function HttpView() {
   const exchange = store.wire.exchange(selected.value)
   return (
     <>
+      {ids.length === 0 && (
+        <p class="empty">No HTTP exchanges. Servers that run as a program exchange messages without HTTP.</p>
+      )}
       <VirtualList
         label="HTTP exchanges"
         count={ids.length}
