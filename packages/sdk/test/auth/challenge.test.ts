@@ -28,6 +28,7 @@ describe('parseChallenges', () => {
         ['bearer', {}],
       ],
     ],
+    ['Bearer\trealm=mcp\t,\tscope\t=\t"x y"', [['bearer', { realm: 'mcp', scope: 'x y' }]]],
     ['Bearer A=1, a=2', [['bearer', { a: '2' }]]],
     ['Bearer __proto__=x', [['bearer', JSON.parse('{"__proto__":"x"}')]]],
     ['Bearer a="1", b="2', [['bearer', { a: '1' }]]],

@@ -9,6 +9,8 @@ async function comeBack(provider: Keeper): Promise<URLSearchParams> {
   return (await followRedirect(provider.pages.at(-1)!)).searchParams
 }
 
+const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+
 async function letIn(url: URL | string, provider: Keeper) {
   const auth = withProvider(provider)
   await connect(url, { auth }).catch(() => {})
@@ -34,6 +36,47 @@ describe('withProvider()', () => {
       expect(provider.client).toMatchObject({ issuer: vault.as.issuer, client_id: expect.any(String) })
     })
   }
+
+  it('registers with the scopes that it requests', async () => {
+    await using vault = await protectedServer({}, { requiredScopes: ['read'] })
+    const provider = new Keeper()
+    await connect(vault.url, { auth: withProvider(provider) }).catch(() => {})
+    const registration = vault.as.requests.find(({ endpoint }) => endpoint === 'register')
+    expect(JSON.parse(registration!.body)).toMatchObject({ scope: 'read', client_name: 'Keeper' })
+    expect(provider.pages[0]!.searchParams.get('scope')).toBe('read')
+  })
+
+  it('saves every member of a token response that the provider knows, and no others', async () => {
+    await using vault = await protectedServer({ refreshTokens: 'always' }, { requiredScopes: ['read'] })
+    const provider = new Keeper()
+    let id_token = ''
+    const auth = withProvider(provider, {
+      fetch: async (url, init) => {
+        const response = await fetch(url, init)
+        if (!String(url).endsWith('/token')) return response
+        const claims = {
+          iss: vault.as.issuer,
+          aud: provider.client!.client_id,
+          sub: 'alice',
+          iat: 0,
+          exp: 9_999_999_999,
+        }
+        id_token = `${encode({ alg: 'ES256' })}.${encode(claims)}.${'A'.repeat(86)}`
+        return Response.json({ ...((await response.json()) as object), id_token, expires_in: 60, made_up: 'x' })
+      },
+    })
+    await connect(vault.url, { auth }).catch(() => {})
+    await auth.finishAuth(await comeBack(provider))
+    expect(provider.held).toEqual({
+      access_token: expect.any(String),
+      token_type: expect.stringMatching(/^bearer$/i),
+      id_token,
+      expires_in: 60,
+      scope: 'read',
+      refresh_token: expect.any(String),
+      issuer: vault.as.issuer,
+    })
+  })
 
   it('redirects the user once when no revision is requested', async () => {
     await using vault = await protectedServer()

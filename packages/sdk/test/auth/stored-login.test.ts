@@ -1,6 +1,7 @@
 import { findLogin, forgetLogin, MemoryTokenStore, oauth } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 import { expect, it } from 'vitest'
+import type { OAuthSession } from '../../src/auth/client/session.ts'
 import { followRedirect, protectedServer } from './protected-server.ts'
 
 it('describes a stored login without its secrets, and forgets it', async () => {
@@ -21,6 +22,17 @@ it('describes a stored login without its secrets, and forgets it', async () => {
   expect(await forgetLogin(vault.url, store)).toBe(true)
   expect(await findLogin(vault.url, store)).toBeUndefined()
   expect(await forgetLogin(vault.url, store)).toBe(false)
+})
+
+it('knows the scopes of the login, also in another process that has not read the store yet', async () => {
+  await using vault = await protectedServer({}, { requiredScopes: ['read'] })
+  const store = new MemoryTokenStore()
+  const auth = oauth({ store, showPage: async (page) => followRedirect(page) })
+  await using client = await connect(vault.url, { auth })
+  expect((await client.callTool('whoami')).text).toBe('alice read')
+  const later = oauth({ store, showPage: async (page) => followRedirect(page) })
+  expect(await (later(new URL(vault.url)) as OAuthSession).scopes()).toEqual(['read'])
+  expect(await (oauth({ store: new MemoryTokenStore() })(new URL(vault.url)) as OAuthSession).scopes()).toEqual([])
 })
 
 it('waits for the user to come back to this machine if showPage returns nothing', async () => {
