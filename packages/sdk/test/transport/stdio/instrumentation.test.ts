@@ -221,6 +221,24 @@ describe('a wrapped send of a transport with many clients', () => {
   })
 })
 
+describe('a wrapped send of StreamableHTTPServerTransport', () => {
+  it('answers the client with an error when it throws', async () => {
+    const end = new StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() })
+    await createDemo().connect(end)
+    const url = await listen((request, response) => void end.handleRequest(request, response))
+    const client = new Client({ name: 'c', version: '1' }, { revision: '2025-11-25' })
+    onTestFinished(() => client.close())
+    await client.connect(new StreamableHTTPClientTransport(url))
+    const errors: string[] = []
+    end.onerror = ({ message }) => void errors.push(message)
+    end.send = async () => {
+      throw new Error('the tracer is down')
+    }
+    await expect(client.listTools()).rejects.toThrow('Internal error')
+    expect(errors).toEqual(['the tracer is down'])
+  })
+})
+
 describe('a wrapped send of StdioClientTransport', () => {
   it('sees every message that is sent to the child process', async () => {
     const transport = new StdioClientTransport(wireServer)

@@ -1,5 +1,6 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { RevisionId } from 'tenon'
 import { Client, type Transport } from 'tenon/client'
@@ -128,6 +129,25 @@ describe('a custom transport with three methods', () => {
       expect(params?._meta).toHaveProperty(['io.modelcontextprotocol/protocolVersion'], '2026-07-28')
       expect(params?._meta).toHaveProperty(['io.modelcontextprotocol/clientCapabilities'])
     }
+  })
+
+  it('writes what is sent while it closes', async () => {
+    const stdout = new PassThrough()
+    const transport = new StdioServerTransport({ stdin: new PassThrough(), stdout })
+    await transport.start()
+    const closed = transport.close()
+    transport.send({ jsonrpc: '2.0', id: 1, result: {} })
+    await closed
+    expect(String(stdout.read())).toBe('{"jsonrpc":"2.0","id":1,"result":{}}\n')
+  })
+
+  it('leaves stdout alone if it was closed before it was used', async () => {
+    const stdout = new PassThrough()
+    const transport = new StdioServerTransport({ stdin: new PassThrough(), stdout })
+    await transport.close()
+    transport.send({ jsonrpc: '2.0', id: 1, result: {} })
+    expect(stdout.read()).toBeNull()
+    expect(stdout.listenerCount('error')).toBe(0)
   })
 
   it('rejects a request whose message cannot be delivered', async () => {

@@ -111,6 +111,55 @@ describe('RawHttpTransport with a server', () => {
     expect(await answer.ended).toBe('ended')
   })
 
+  it('answers, and reports the error, if the program fails before it gets the message', async () => {
+    const failing = () => {
+      throw new Error('no ids left')
+    }
+    await using http = await one({ sessionIdGenerator: failing })
+    const errors: string[] = []
+    http.transport.onerror = ({ message }) => void errors.push(message)
+    const peer = new Peer(http.url, newest)
+    const answer = await peer.request('initialize', peer.greeting())
+    expect(answer.status).toBe(400)
+    expect((await answer.json()).error).toMatchObject({ code: -32700, data: 'Error: no ids left' })
+    expect(errors).toEqual(['no ids left'])
+  })
+
+  it.each([
+    ['JSON', true],
+    ['an event stream', false],
+  ])('answers the rest of a batch with %s if one of its requests is cancelled', async (_, enableJsonResponse) => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await one({ ...withSession, enableJsonResponse }, server)
+    await using peer = await Peer.open(http.url, '2025-03-26')
+    const posted = peer.post([
+      peer.message('tools/call', { name: 'echo', arguments: { text: 'a' } }, 'a'),
+      peer.message('tools/call', { name: 'slow', arguments: {} }, 'b'),
+    ])
+    await slow.began
+    await peer.notify('notifications/cancelled', { requestId: 'b' })
+    const answer = await posted
+    await answer.ended
+    expect(answer.status).toBe(200)
+    const messages = enableJsonResponse ? ((await answer.json()) as unknown as Message[]) : answer.messages
+    expect(messages.map(({ id }) => id)).toEqual(['a'])
+  })
+
+  it('ends the response to a cancelled request without a message', async () => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await one({ ...withSession, enableJsonResponse: true }, server)
+    await using peer = await Peer.open(http.url, newest)
+    const posted = peer.call('slow', {}, { id: 'b' })
+    await slow.began
+    await peer.notify('notifications/cancelled', { requestId: 'b' })
+    const answer = await posted
+    expect(answer.status).toBe(200)
+    expect(await answer.ended).toBe('ended')
+    expect(answer.messages).toEqual([])
+  })
+
   it('sends each response of a batch as an event of its own', async () => {
     await using http = await one()
     await using peer = await Peer.open(http.url, '2025-03-26')
