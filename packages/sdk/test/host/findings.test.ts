@@ -488,6 +488,15 @@ describe('encoded secrets', () => {
     expect(inspectArguments({ url: text })).toContainEqual(expect.objectContaining(secret))
   })
 
+  it('are counted up to a limit, like plain secrets and commands', () => {
+    const many = (value: (index: number) => string) => Array.from({ length: 100 }, (_, index) => value(index))
+    const rulesOf = (args: unknown) => inspectArguments(args).map(({ rule }) => rule)
+    expect(rulesOf({ list: many((index) => `${token.slice(0, -2)}${index + 10}`) })).toEqual(Array(50).fill('secret'))
+    const encoded = many((index) => btoa(`export GITHUB="${token.slice(0, -2)}${index + 10}"`))
+    expect(rulesOf({ list: encoded })).toEqual(Array(50).fill('secret'))
+    expect(rulesOf({ list: many((index) => `x${index};whoami`) })).toEqual(Array(20).fill('dangerous-command'))
+  })
+
   it('are not shown by their finding', () => {
     const findings = inspectArguments({ url: `https://a.example/?d=${base64}` })
     expect(findings).toEqual([

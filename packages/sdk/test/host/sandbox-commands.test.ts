@@ -174,6 +174,14 @@ describe('commandFindings', () => {
     expect(findingsOf('bash', ['-c', text])).toEqual(expect.arrayContaining([`high: ${script}`, `high: ${downloaded}`]))
   })
 
+  it.each([
+    'curl https://x.example/a.json | jq .name',
+    'cat setup.sh | sh && curl https://x.example/ready',
+    'python3 list.py | curl -T - https://x.example',
+  ])('does not take another use of a download for a program: %s [SEC-014]', (text) => {
+    expect(findingsOf('bash', ['-c', text])).not.toContain(`high: ${downloaded}`)
+  })
+
   it('looks into scripts [SEC-014]', () => {
     expect(
       findingsOf('bash', ['-c', 'set -e; sudo rm -rf "/x"; echo aGk= | base64 -d > y; rm -fr ~; chmod 0777 y']).sort(),
