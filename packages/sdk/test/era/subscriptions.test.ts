@@ -182,6 +182,28 @@ describe('subscriptions/listen at a server', () => {
     expect(judge?.problems ?? []).toEqual([])
   })
 
+  it('follows nothing for a subscription that ends while the server decides what to accept [SUB-010]', async () => {
+    const decided = gate()
+    const acceptSubscriptions = (uris: readonly string[]) => decided.opened.then(() => [...uris])
+    const server = new McpServer({ name: 's', version: '1' }, { listChangedDelayMs: 0, acceptSubscriptions })
+    server.registerResource('r', 'note://a', {}, () => 'x')
+    const followed: string[] = []
+    server.server.followSubscriptions(() => ({
+      audience: '',
+      added: (uri) => void followed.push(uri),
+      removed: () => {},
+    }))
+    await using caller = await ScriptedClient.connect(server, { revision: modern })
+    const filter = { notifications: { resourceSubscriptions: ['note://a'] } }
+    caller.say({ jsonrpc: '2.0', id: 'gone', method: 'subscriptions/listen', params: caller.params(filter) })
+    caller.notify('notifications/cancelled', { requestId: 'gone' })
+    const stays = listen(caller, 'stays', { resourceSubscriptions: ['note://a'] })
+    decided.open()
+    await stays
+    expect(followed).toEqual(['note://a'])
+    expect(ofSubscription(caller, 'gone')).toEqual([])
+  })
+
   it('sends nothing for an empty filter or without listeners [SUB-002]', async () => {
     const server = changing()
     await using caller = await ScriptedClient.connect(server)

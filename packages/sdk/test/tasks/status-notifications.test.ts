@@ -131,6 +131,21 @@ describe('a session of 2025-11-25', () => {
     { revisions: [legacy], channels: ['memory', 'http'], stores: ['memory'] },
   )
 
+  it('receives the last progress of a task that reports more often than is sent [TASK-028] [PROG-011]', async () => {
+    await using world = new World(legacy, 'memory', 'memory')
+    const server = await world.serve((made) => {
+      made.registerTool('count', always, (_, ctx) => {
+        for (let step = 1; step <= 100; step++) ctx.progress(step, { total: 100 })
+        return 'counted'
+      })
+    })
+    const peer = await world.peer(server)
+    await peer.result(await peer.start('count', {}, { meta: { progressToken: 'p' } }))
+    const values = peer.heard('notifications/progress').map(({ params }) => params?.progress)
+    expect(values.length).toBeLessThan(100)
+    expect(values.at(-1)).toBe(100)
+  })
+
   it('gets no related-task metadata where the message already names the task [TASK-029]', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const peer = await world.peer(await world.serve(talkative().define))

@@ -137,6 +137,22 @@ describe('a handler that reads the roots', () => {
     handshakes,
   )
 
+  everyPipe(
+    'fails with the error of the client, which every waiting call gets, and does not ask again [ROOT-011]',
+    async (wire) => {
+      await using client = await script(wire, server(), { capabilities: { roots: { listChanged: true } } })
+      const asked = client.next((message) => 'method' in message && message.method === listRoots)
+      const first = client.request('tools/call', { name: 'ask' })
+      const { id } = (await asked) as { id: number }
+      const second = client.request('tools/call', { name: 'ask' })
+      await client.request('ping')
+      client.say({ jsonrpc: '2.0', id, error: { code: -32603, message: 'The folders are not mounted' } })
+      for (const { result } of await Promise.all([first, second])) expect(result).toMatchObject({ isError: true })
+      expect(questionsIn(client.transcript, listRoots)).toHaveLength(1)
+    },
+    handshakes,
+  )
+
   everyAsking('can return the question with inputRequired [ROOT-003]', async (wire) => {
     const made = new McpServer(info)
     made.registerTool('ask', {}, async (_args, { inputResponses }) =>
