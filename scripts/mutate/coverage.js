@@ -6,7 +6,7 @@ import { createVitest } from 'vitest/node'
 
 const root = new URL('../..', import.meta.url).pathname
 /** The numbers of functions and branches depend on how they are found. */
-const points = hashOf(readFileSync(new URL('./mutants.js', import.meta.url)))
+const points = hashOf(readFileSync(new URL('./points.js', import.meta.url)))
 const cache = join(root, 'node_modules/.cache/tenon-mutate/coverage.json')
 
 /**

@@ -1,4 +1,5 @@
 import ts from 'typescript-5'
+import { parse, pointsOf } from './points.js'
 
 /** Kinds of mutants, each a mistake that a person could make. */
 export const operators = {
@@ -14,7 +15,8 @@ export const operators = {
 /**
  * Lists the mutants of a source file.
  * @returns Each replaces the text from `start` to `end`. `point` is the index of the code that must run for a test to notice it
- * (see `pointsOf`), or -1 if it runs when the module is loaded.
+ * (see `pointsOf`), or -1 if it runs when the module is loaded. `branch` is the index of the code that runs where the mutant makes
+ * a difference, if that is known.
  */
 export function mutantsOf(path, text) {
   const file = parse(path, text)
@@ -25,8 +27,9 @@ export function mutantsOf(path, text) {
     for (const [operator, start, end, replacement] of mutationsOf(node, file)) {
       // Without its guard, code behaves differently only where the guard would have left it.
       const point = operator === 'guard' ? indexes.get(node.thenStatement) : inside
+      const branch = operator === 'operand' ? indexes.get(decisiveBranch(node)) : undefined
       const line = file.getLineAndCharacterOfPosition(start).line + 1
-      found.push({ path, operator, start, end, replacement, line, point })
+      found.push({ path, operator, start, end, replacement, line, point, branch })
     }
     ts.forEachChild(node, (child) => visit(child, inside))
   }
@@ -34,61 +37,21 @@ export function mutantsOf(path, text) {
   return found
 }
 
+/**
+ * The branch of an `if` that runs where a dropped operand of its condition counts. For `||`, the others are false and it is true, so
+ * the condition is true. `&&` is the opposite.
+ */
+function decisiveBranch(node) {
+  const { kind } = node.operatorToken
+  let { parent } = node
+  while (ts.isParenthesizedExpression(parent) || parent.operatorToken?.kind === kind) parent = parent.parent
+  if (!ts.isIfStatement(parent)) return undefined
+  return kind === ts.SyntaxKind.BarBarToken ? parent.thenStatement : parent.elseStatement
+}
+
 /** The text of a file with one mutant. */
 export function mutate(text, { start, end, replacement }) {
   return text.slice(0, start) + replacement + text.slice(end)
-}
-
-/** The parts of a file that may or may not run: functions that have a body, and the branches of `if`. In the order of the text. */
-function pointsOf(file) {
-  const found = []
-  const visit = (node) => {
-    if (isPoint(node)) found.push(node)
-    ts.forEachChild(node, visit)
-  }
-  visit(file)
-  return found
-}
-
-function isPoint(node) {
-  if (ts.isFunctionLike(node)) return node.body !== undefined
-  const { parent } = node
-  return parent !== undefined && ts.isIfStatement(parent) && node !== parent.expression && !ts.isIfStatement(node)
-}
-
-/** Inserts code into every point that records that it ran. Lines keep their numbers. */
-export function instrument(path, text) {
-  const file = parse(path, text)
-  const points = pointsOf(file)
-  const name = JSON.stringify(path)
-  // A function declaration can be called before its module is evaluated, so nothing here may depend on the order.
-  const header =
-    `var __hits; function __hit(n) { __hits ??= ((globalThis.__tenonHits ??= new Map()).get(${name}) ?? ` +
-    `globalThis.__tenonHits.set(${name}, new Uint8Array(${points.length})).get(${name})); __hits[n] = 1 } `
-  const insertions = points.flatMap((point, index) => insertionsFor(point, index, file))
-  let result = header
-  let last = 0
-  // Of two at the same place, the one that ends something comes first, and an outer one opens before an inner one.
-  for (const { at, inserted } of insertions.toSorted((one, other) => one.at - other.at || one.rank - other.rank)) {
-    result += text.slice(last, at) + inserted
-    last = at
-  }
-  return result + text.slice(last)
-}
-
-function insertionsFor(point, index, file) {
-  const code = ts.isFunctionLike(point) ? point.body : point
-  const start = code.getStart(file)
-  if (ts.isBlock(code)) return [{ at: start + 1, rank: index, inserted: `__hit(${index});` }]
-  const [open, close] = ts.isFunctionLike(point) ? [`(__hit(${index}),`, ')'] : [`{__hit(${index});`, '}']
-  return [
-    { at: start, rank: index, inserted: open },
-    { at: code.end, rank: -1 - index, inserted: close },
-  ]
-}
-
-function parse(path, text) {
-  return ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
 }
 
 function* mutationsOf(node, file) {
@@ -108,7 +71,7 @@ function* mutationsOf(node, file) {
   }
   if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
     const [first, second] = node.arguments ?? []
-    if (second && isPlain(first) && isPlain(second) && textOf(first) !== textOf(second)) {
+    if (second && !isCommutative(node, file) && isPlain(first) && isPlain(second) && textOf(first) !== textOf(second)) {
       yield ['swapped', first.getStart(file), second.end, `${textOf(second)}, ${textOf(first)}`]
     }
   }
@@ -135,6 +98,11 @@ function isGuard({ thenStatement, elseStatement, parent }) {
   if (elseStatement || ts.isIfStatement(parent)) return false
   const last = ts.isBlock(thenStatement) ? thenStatement.statements.at(-1) : thenStatement
   return last !== undefined && (ts.isReturnStatement(last) || ts.isThrowStatement(last) || ts.isContinueStatement(last))
+}
+
+/** The order of two arguments makes no difference. */
+function isCommutative(node, file) {
+  return node.arguments.length === 2 && /^Math\.(?:max|min)$/.test(node.expression.getText(file))
 }
 
 /** Arguments that could be mistaken for each other: not functions, objects or spreads. */

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import base from '../../vitest.config.ts'
-import { instrument, mutate } from './mutants.js'
+import { mutate } from './mutants.js'
+import { instrument } from './points.js'
 
 const root = new URL('../..', import.meta.url).pathname
 const isCoverage = process.env.TENON_MUTATE === 'coverage'
