@@ -131,6 +131,14 @@ describe('a custom transport with three methods', () => {
     }
   })
 
+  it('acts for the user of the given credentials, else for the local user', () => {
+    const auth = { token: 't', clientId: 'c', subject: 'ann', issuer: 'https://a.example', scopes: [] }
+    const known = new StdioServerTransport({ auth })
+    expect([known.principal, known.isLocalUser]).toEqual([expect.stringContaining('ann'), false])
+    const local = new StdioServerTransport()
+    expect([local.principal, local.isLocalUser]).toEqual([undefined, true])
+  })
+
   it('writes what is sent while it closes', async () => {
     const stdout = new PassThrough()
     const transport = new StdioServerTransport({ stdin: new PassThrough(), stdout })

@@ -130,8 +130,28 @@ describe('RawHttpTransport with a server', () => {
     ['an event stream', false],
   ])('answers the rest of a batch with %s if one of its requests is cancelled', async (_, enableJsonResponse) => {
     const server = workshop()
-    const slow = registerSlow(server)
+    const [slow, cancelled] = [registerSlow(server), registerSlow(server, 'cancelled')]
     await using http = await one({ ...withSession, enableJsonResponse }, server)
+    await using peer = await Peer.open(http.url, '2025-03-26')
+    const posted = peer.post([
+      peer.message('tools/call', { name: 'slow', arguments: {} }, 'a'),
+      peer.message('tools/call', { name: 'cancelled', arguments: {} }, 'b'),
+      peer.message('tools/call', { name: 'echo', arguments: { text: 'c' } }, 'c'),
+    ])
+    await Promise.all([slow.began, cancelled.began])
+    await peer.notify('notifications/cancelled', { requestId: 'b' })
+    slow.finish('done')
+    const answer = await posted
+    await answer.ended
+    expect(answer.status).toBe(200)
+    const messages = enableJsonResponse ? ((await answer.json()) as unknown as Message[]) : answer.messages
+    expect(messages.flatMap(({ id }) => id ?? []).sort()).toEqual(['a', 'c'])
+  })
+
+  it('ends the response to a batch if its last open request is cancelled', async () => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await one({ ...withSession, enableJsonResponse: true }, server)
     await using peer = await Peer.open(http.url, '2025-03-26')
     const posted = peer.post([
       peer.message('tools/call', { name: 'echo', arguments: { text: 'a' } }, 'a'),
@@ -139,11 +159,7 @@ describe('RawHttpTransport with a server', () => {
     ])
     await slow.began
     await peer.notify('notifications/cancelled', { requestId: 'b' })
-    const answer = await posted
-    await answer.ended
-    expect(answer.status).toBe(200)
-    const messages = enableJsonResponse ? ((await answer.json()) as unknown as Message[]) : answer.messages
-    expect(messages.map(({ id }) => id)).toEqual(['a'])
+    expect(((await (await posted).json()) as unknown as Message[]).map(({ id }) => id)).toEqual(['a'])
   })
 
   it('ends the response to a cancelled request without a message', async () => {
