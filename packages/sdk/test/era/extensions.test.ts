@@ -66,8 +66,25 @@ describe('extensions', () => {
       'prompts/get': () => ({ result: { resultType: 'com.example/odd', messages: [] } }),
     })
     const client = await scriptedClient(server)
-    expect((await errorOf(client.callTool('slow'))).code).toBe('invalid-response')
-    expect((await errorOf(client.getPrompt('odd'))).code).toBe('invalid-response')
+    const undeclared = {
+      code: 'invalid-response',
+      message: expect.stringContaining('which this client did not declare'),
+    }
+    expect(await errorOf(client.callTool('slow'))).toMatchObject(undeclared)
+    expect(await errorOf(client.getPrompt('odd'))).toMatchObject(undeclared)
+    await client.close()
+  })
+
+  it('refuses an extension result for a method that the extension does not extend [VER-034]', async () => {
+    const server = scripted(modern, {
+      'prompts/get': () => ({ result: { resultType: 'task', taskId: 'x', status: 'working' } }),
+    })
+    const extensions = { 'io.modelcontextprotocol/tasks': {} }
+    const client = await scriptedClient(server, { capabilities: { extensions } })
+    expect(await errorOf(client.getPrompt('slow'))).toMatchObject({
+      code: 'invalid-response',
+      message: expect.stringContaining('which its extension does not allow for the method'),
+    })
     await client.close()
   })
 

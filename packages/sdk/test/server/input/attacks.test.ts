@@ -25,7 +25,7 @@ import {
   ways,
   withAnswers,
 } from './round-trips-support.ts'
-import { everyForm } from './support.ts'
+import { everyAsking, everyForm } from './support.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -160,6 +160,24 @@ describe('a handler that never stops asking', () => {
       expect(asked, name).toBe(5)
     }
   })
+
+  everyAsking(
+    'may catch the error of the first question too many, and answer without it',
+    async (wire) => {
+      const server = serverOf({ questions: { maxRounds: 1 } })
+      server.registerTool('stop', {}, async (_args, ctx) => {
+        await ctx.elicit('First?', nameForm, { key: 'first' })
+        return ctx.elicit('Second?', nameForm, { key: 'second' }).then(
+          () => 'asked twice',
+          (error) => error.message,
+        )
+      })
+      const handlers = { elicit: () => ({ action: 'accept' as const, content: { name: 'a' } }) }
+      await using pair = await wire.connect(server, { handlers })
+      expect((await pair.client.callTool('stop')).text).toContain('more than 1 time')
+    },
+    { revisions: ['2025-06-18', '2025-11-25'] },
+  )
 
   everyForm('is ended after 32 round trips by default', async (wire) => {
     const server = serverOf()

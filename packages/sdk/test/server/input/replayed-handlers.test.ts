@@ -72,6 +72,22 @@ describe('a handler that runs again', () => {
     expect(crashes).toEqual([])
   })
 
+  everyForm('finishes work of once() that runs beside a question, and does not start it again', async (wire) => {
+    const server = serverOf()
+    let starts = 0
+    const work = async () => {
+      starts++
+      await new Promise((resolve) => setImmediate(resolve))
+      return 'worked'
+    }
+    server.registerTool('beside', {}, async (_args, ctx) =>
+      (await Promise.all([ctx.once('work', work), namesFor(ctx, 'k')])).join(),
+    )
+    await using pair = await wire.connect(server, { handlers: echoing })
+    expect((await pair.client.callTool('beside')).text).toBe('worked,k?')
+    expect(starts).toBe(1)
+  })
+
   everyForm('must not use one key for two questions', async (wire) => {
     const server = serverOf()
     server.registerTool('twice', {}, (_args, ctx) => namesFor(ctx, 'same', 'same'))
