@@ -143,6 +143,22 @@ describe('the adapter for OpenAI chat completions', () => {
     await expect(model.generate(request({ tools: [tool] }))).rejects.toMatchObject({ code: 'invalid-response' })
   })
 
+  it.each([
+    [
+      'the message of the API',
+      Object.assign(new Error('bad'), { status: 400, apiMessage: 'no such model' }),
+      'no such model',
+    ],
+    ['a message without the status in front of it', Object.assign(new Error('400 no'), { status: 400 }), 'no'],
+    ['a failure without a message', 'nothing', 'unknown error'],
+  ])('reports %s', async (_, thrown, reason) => {
+    const { model } = adapt(() => {
+      throw thrown
+    })
+    const error = (await errorOf(model.generate(request()))) as Error
+    expect(error.message).toMatch(new RegExp(`: ${reason}$`))
+  })
+
   it('names the API and the status of an error, and never the key', async () => {
     const { model } = adapt(apiError(429, `Rate limit for key ${key}`))
     const error = (await errorOf(model.generate(request()))) as Error

@@ -51,6 +51,14 @@ describe("the rule { decide: 'allow' }", () => {
     expect(await third.tools()).toHaveLength(1)
   })
 
+  it('is not proposed for a call that a rule asks about', async () => {
+    const policy: PolicyRule[] = [{ tool: 'web_echo', decide: 'ask' }, ...allow]
+    await using host = await createHost({ servers: { web: { server: echo() } }, policy })
+    const error = await host.callTool('web_echo', { text }).catch((reason) => reason)
+    expect(error.message).toContain('there is no user to ask (approve)')
+    expect(error.message).not.toContain('A rule that allows it')
+  })
+
   it('does not cover data of other servers, and the error names the rule that does [HOST-013]', async () => {
     const servers = { mail: { server: document(text) }, web: { server: echo() } }
     const rule: PolicyRule = { from: ['mail'], server: 'web', decide: 'allow' }
