@@ -251,6 +251,28 @@ describe('an approval', () => {
     expect(asked.map(({ action }) => action.kind)).toEqual(isAsked ? ['connect'] : [])
   })
 
+  it.each([
+    ['an unusual command', 'find', ['.', '-newer', 'x'], {}, true],
+    ['an unusual command', 'find', ['.', '-newer', 'x'], { by: 'user' }, false],
+    ['a usual command', process.execPath, ['missing.js'], {}, false],
+  ] as const)('of %s (%s %j) as a grant alone, given by %j, is asked for again: %s', async (...row) => {
+    const [, command, args, how, isAsked] = row
+    const store = memoryHostStore()
+    const servers = { s: { command, args: [...args] } }
+    {
+      await using host = await createHost({ servers, approve: async () => 'always', store })
+      await host.connectServer('s').catch(() => {})
+    }
+    const record = (await store.load())!
+    delete record.connections.s
+    record.grants = record.grants.map(({ by: _by, program: _program, ...grant }) => ({ ...grant, ...how }))
+    await store.save(record)
+    const { approve, asked } = script('deny')
+    await using host = await createHost({ servers, approve, store })
+    await host.connectServer('s').catch(() => {})
+    expect(asked.map(({ action }) => action.kind)).toEqual(isAsked ? ['connect'] : [])
+  })
+
   describe('of a command with environment variables', () => {
     const serversWith = (env: Record<string, string>) => ({
       s: { command: process.execPath, args: ['missing.js'], env },

@@ -3,7 +3,13 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type ConfigChange, findConfigFiles, readConfigFile, watchConfigFile } from '../../src/host/node/config-file.ts'
+import {
+  type ConfigChange,
+  findConfigFiles,
+  knownConfigFiles,
+  readConfigFile,
+  watchConfigFile,
+} from '../../src/host/node/config-file.ts'
 import { eventually } from '../kit/eventually.ts'
 
 function folder(): string {
@@ -87,6 +93,22 @@ describe('finding configuration files', () => {
     expect(
       findConfigFiles({ cwd: home, home, platform: 'linux' }).filter(({ path }) => path.includes('.cursor')),
     ).toHaveLength(1)
+  })
+
+  it('knows where each host keeps the servers of a user', () => {
+    const pathsOn = (platform: string) =>
+      knownConfigFiles({ cwd: '/p', home: '/h', platform }).flatMap(({ scope, path }) => (scope === 'user' ? path : []))
+    const same = ['/h/.claude.json', '/h/.cursor/mcp.json', '/h/.codeium/windsurf/mcp_config.json']
+    const others = ['/h/.gemini/settings.json', '/h/.config/opencode/opencode.json', '/h/.lmstudio/mcp.json']
+    const cline = 'Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json'
+    for (const [platform, data, zed] of [
+      ['linux', '/h/.config', '/h/.config/zed'],
+      ['darwin', '/h/Library/Application Support', '/h/.config/zed'],
+      ['win32', '/h/AppData/Roaming', '/h/AppData/Roaming/Zed'],
+    ] as const) {
+      const own = [`${data}/Claude/claude_desktop_config.json`, `${data}/Code/User/mcp.json`, `${data}/${cline}`]
+      expect(pathsOn(platform).sort()).toEqual([...same, ...others, ...own, `${zed}/settings.json`].sort())
+    }
   })
 })
 

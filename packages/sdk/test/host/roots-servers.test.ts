@@ -1,9 +1,13 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { memoryAudit } from '../../src/host/audit/memory.ts'
 import { createHost } from '../../src/host/host.ts'
-import { document } from './support.ts'
+import type { PolicyRule } from '../../src/host/policy.ts'
+import { McpServer } from '../../src/server/mcp-server.ts'
+import { document, script } from './support.ts'
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'tenon-'))
@@ -30,6 +34,25 @@ describe('roots by the id of a server', () => {
     expect(host.roots).toEqual([{ uri: 'file:///srv/a' }])
     host.setRoots({ web: ['/srv/b'] })
     expect(host.roots).toEqual([{ uri: 'file:///srv/b' }])
+  })
+
+  it('are recorded in the audit log when a server asks for them, also if the user refuses', async () => {
+    const path = folder()
+    const server = new McpServer({ name: 'files', version: '1.0.0' })
+    server.registerTool('roots', {}, async (_args, ctx) => `${(await ctx.roots()).length}`)
+    const audit = memoryAudit()
+    const policy: PolicyRule[] = [{ kind: 'tool', decide: 'allow' }]
+    const { approve } = script('once', 'deny')
+    await using host = await createHost({ servers: { files: { server } }, roots: [path], policy, approve, audit })
+    expect((await host.callTool('files_roots')).text).toBe('1')
+    expect((await host.callTool('files_roots')).text).toBe('0')
+    await audit.flush()
+    const records = audit.lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'roots')
+    const roots = [pathToFileURL(path).href]
+    expect(records.map(({ server, details }) => ({ server, details }))).toEqual([
+      { server: 'files', details: { allowed: true, roots } },
+      { server: 'files', details: { allowed: false, roots } },
+    ])
   })
 
   it('may name servers that are added later, and is reported if a new configuration lacks one', async () => {

@@ -25,7 +25,8 @@ export function oneLine(text: string): string {
 
 /** JSON with one member per line. Very deep values are not indented, because their indentation would take most of the screen. */
 export function toPrettyJson(value: unknown): string {
-  const compact = JSON.stringify(value) ?? 'undefined'
+  const compact: string | undefined = JSON.stringify(value)
+  if (compact === undefined) return 'undefined'
   return depthOf(compact) > maxIndentedDepth ? compact : JSON.stringify(value, null, 2)
 }
 
