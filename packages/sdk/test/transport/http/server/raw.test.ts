@@ -171,7 +171,7 @@ describe('RawHttpTransport with a server', () => {
     await slow.began
     await peer.notify('notifications/cancelled', { requestId: 'b' })
     const answer = await posted
-    expect(answer.status).toBe(200)
+    expect([answer.status, answer.isStream]).toEqual([200, true])
     expect(await answer.ended).toBe('ended')
     expect(answer.messages).toEqual([])
   })
