@@ -78,6 +78,37 @@ describe('the states that a process remembers as used', () => {
     expect(claims.claim({ id: '0 0', expires: 5_000 }, { name: 'user 0', isAddress: true })).toBe('expired')
   }, 300_000)
 
+  it('make room by forgetting half of those of the heaviest caller, the first ones [MRTR-022]', () => {
+    const claims = new MemoryClaims(1_000)
+    for (let index = 0; index < 200; index++) claims.claim({ id: `bob ${index}`, expires: 9_000 }, bob)
+    for (let index = 0; index < 800; index++) claims.claim({ id: `ann ${index}`, expires: 5_000 + index }, ann)
+    expect(claims.size).toBe(1_000)
+    expect(claims.claim({ id: 'one more', expires: 9_000 }, bob)).toBe('granted')
+    // Half of 800, 200 of the other, the new one, and the limit for what was forgotten.
+    expect(claims.size).toBe(400 + 200 + 1 + 1)
+    expect(claims.claim({ id: 'ann 399', expires: 5_399 }, ann)).toBe('expired')
+    expect(claims.claim({ id: 'ann 400', expires: 5_400 }, ann)).toBe('used')
+    expect(claims.claim({ id: 'ann new', expires: 5_400 }, ann)).toBe('granted')
+    expect(claims.claim({ id: 'bob 0', expires: 9_000 }, bob)).toBe('used')
+  })
+
+  it('forget the limit of a caller when the last state that it is about has expired', () => {
+    const claims = new MemoryClaims(100)
+    const fill = (name: string, from: number, expires: number) => {
+      for (let index = from; index < from + 100; index++) {
+        claims.claim({ id: `${name} ${index}`, expires }, { name, isAddress: false })
+      }
+    }
+    fill('ann', 0, 2_000)
+    claims.claim({ id: 'bob', expires: 9_000 }, bob)
+    const before = claims.size
+    expect(before).toBe(50 + 1 + 1)
+    vi.setSystemTime(2_000)
+    fill('bob', 1, 9_000)
+    // Those of ann are gone with their limit, and half of those of bob with a limit of his.
+    expect(claims.size).toBe(50 + 1 + 1)
+  })
+
   it('take no more room after expired floods than without them', () => {
     const [flooded, fresh] = [new MemoryClaims(1_000), new MemoryClaims(1_000)]
     const flood = (claims: MemoryClaims, account: Account, expires: number) => {

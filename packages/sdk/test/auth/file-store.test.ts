@@ -275,6 +275,19 @@ describe('the lock of a token file', () => {
     expect(readdirSync(join(path, '..'))).toEqual([])
   })
 
+  it.each([
+    ['of another machine, where its process may live', { place: 'elsewhere' }],
+    ['of a process that it does not name', { pid: undefined }],
+  ])('does not take over a lock %s, before it is stale', async (_, content) => {
+    const path = join(folder(), 'tokens.json')
+    const lockFile = await lockFileOf(path)
+    const holder = { ...ownLock, pid: await deadPid(), token: 'theirs', ...content }
+    symlinkSync(JSON.stringify(holder), lockFile)
+    const waiting = fileTokenStore(path, { staleMs: 60_000, maxWaitMs: 30 }).lock('a', async () => 1)
+    await expect(waiting).rejects.toMatchObject({ code: 'timeout' })
+    expect(JSON.parse(readlinkSync(lockFile)).token).toBe('theirs')
+  })
+
   it('takes over a stale lock although a previous takeover died', async () => {
     const path = join(folder(), 'tokens.json')
     const lockFile = await lockFileOf(path)

@@ -1,6 +1,7 @@
 import { connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
 import { withProvider } from '../../src/auth/client/provider.ts'
+import { authenticatingFetch } from '../../src/auth/client/provider-client.ts'
 import type { ProviderDiscovery } from '../../src/auth/client/provider-port.ts'
 import { authErrorIn, followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
 import { Keeper } from './provider-support.ts'
@@ -287,6 +288,26 @@ describe('providers without a user', () => {
     provider.client = { client_id: 'machine', client_secret: 'a secret', issuer: 'https://other.example' }
     await expect(connect(vault.url, { auth: withProvider(provider) })).rejects.toThrow(/belongs to/)
     expect(tokenRequests(vault.as, 'client_credentials')).toEqual([])
+  })
+
+  it('authenticates at the token endpoint only', async () => {
+    const sent: [string, unknown][] = []
+    const send = async (url: string, init: { headers?: object }) => {
+      sent.push([url, init.headers])
+      return new Response()
+    }
+    const addClientAuthentication = (headers: Headers) => headers.set('authorization', 'Basic secret')
+    const provider = Object.assign(new Keeper(), { addClientAuthentication })
+    const server = { issuer: 'https://as.example', token_endpoint: 'https://as.example/token' }
+    const authenticating = authenticatingFetch(send as never, provider, server)
+    for (const path of ['token', 'revoke', 'token/other']) {
+      await authenticating(`https://as.example/${path}`, { headers: {}, body: '' } as never)
+    }
+    expect(sent).toEqual([
+      ['https://as.example/token', expect.objectContaining({ authorization: 'Basic secret' })],
+      ['https://as.example/revoke', {}],
+      ['https://as.example/token/other', {}],
+    ])
   })
 
   it('authenticates with the provider’s own method', async () => {

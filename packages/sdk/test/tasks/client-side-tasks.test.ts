@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { type McpError, ProtocolError } from 'tenon'
 import {
   Client,
@@ -435,6 +436,19 @@ describe('a handler that asks with a task', () => {
   it('asks without a task when the client did not declare tasks [TASK-003]', async () => {
     await using client = await connected(taskServer(), { revision: legacy, handlers: { ...handlers, tasks: false } })
     expect((await client.callTool('ask')).text).toBe('true Hello')
+  })
+
+  it('leaves no listeners behind on a signal that outlives its questions', async () => {
+    const { signal } = new AbortController()
+    const server = new McpServer({ name: 's', version: '1' })
+    server.registerTool('ask', {}, async (_, ctx) => {
+      const { action } = await ctx.elicit('Sure?', z.object({ sure: z.boolean() }), { task: {}, signal })
+      return action
+    })
+    await using client = await connected(server, { revision: legacy, handlers })
+    for (let count = 0; count < 3; count++) expect((await client.callTool('ask')).text).toBe('accept')
+    // One listener serves all requests that a signal is passed to.
+    expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1)
   })
 
   it('polls at the interval of the client until its own timeout [TASK-023]', async () => {
