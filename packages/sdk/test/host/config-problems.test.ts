@@ -18,6 +18,20 @@ function warningsOf(entry: object): string[] {
 }
 
 describe('validation', () => {
+  it.each([
+    { bubblewrap: { read: ['/a'], write: [], network: true } },
+    { container: { image: 'x', runtime: 'podman', network: 'net', maxMemoryBytes: 1, maxProcesses: 1 } },
+    {
+      container: {
+        image: 'x',
+        runtime: 'docker',
+        mounts: [{ source: '/a' }, { source: '/b', target: '/c', write: true }],
+      },
+    },
+  ])('accepts the sandbox %j', (sandbox) => {
+    expect(problemsOf({ command: 'a', sandbox })).toEqual([])
+  })
+
   it('reports all problems of all servers together, and returns nothing to start', () => {
     const config = {
       mcpServers: {
@@ -76,6 +90,36 @@ describe('validation', () => {
       'sandbox.container.mount is not known. Did you mean "mounts"?',
     ],
     [{ command: 'a', sandbox: { bubblewrap: { network: 1 } } }, 'sandbox.bubblewrap.network must be true or false.'],
+    [
+      { command: 'a', sandbox: { bubblewrap: { read: ['/a', 1] } } },
+      'sandbox.bubblewrap.read must be an array of strings.',
+    ],
+    [
+      { command: 'a', sandbox: { bubblewrap: { write: '/a' } } },
+      'sandbox.bubblewrap.write must be an array of strings.',
+    ],
+    ...Object.entries({
+      runtime: ['rocket', '"docker" or "podman"'],
+      image: [1, 'a string'],
+      network: [1, 'true, false or a name'],
+      maxMemoryBytes: [0, 'a number above 0'],
+      maxProcesses: [1.5, 'a number above 0'],
+      extraArgs: [{}, 'an array of strings'],
+    }).map(([name, [value, expected]]): [object, string] => [
+      { command: 'a', sandbox: { container: { image: 'x', [name]: value } } },
+      `sandbox.container.${name} must be ${expected}.`,
+    ]),
+    ...[
+      {},
+      [{}],
+      [{ source: 1 }],
+      [{ source: '/a', target: 1 }],
+      [{ source: '/a', write: 'no' }],
+      [{ source: '/a', mode: 'z' }],
+    ].map((mounts): [object, string] => [
+      { command: 'a', sandbox: { container: { image: 'x', mounts } } },
+      'sandbox.container.mounts must be an array of { "source", "target", "write" }.',
+    ]),
     [{ url: 'https://b.example', type: 'ws' }, 'type must be "http" or "sse" for a server with a URL, not "ws".'],
     [{ url: 'https://b.example', headers: { 'a b': 'c' } }, 'headers.a b is not a valid header name.'],
     [{ url: 'https://b.example', headers: { a: 'b\r\nc: d' } }, 'headers.a must not contain line breaks.'],
