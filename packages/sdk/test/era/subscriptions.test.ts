@@ -291,6 +291,21 @@ describe('subscriptions/listen at a server', () => {
     },
   )
 
+  it('limits the subscriptions of a connection, their resources and their tasks [SUB-001]', async () => {
+    await using caller = await ScriptedClient.connect(changing())
+    const refusal = async (notifications: Record<string, unknown>) => {
+      const { error } = (await caller.request('subscriptions/listen', caller.params({ notifications }))) as Said
+      return [error?.code, error?.message]
+    }
+    const uris = Array.from({ length: 10_001 }, (_, index) => `note://${index}`)
+    expect(await refusal({ resourceSubscriptions: uris })).toEqual([-32602, 'At most 10000 resources at a time'])
+    expect(await refusal({ taskIds: uris })).toEqual([-32602, 'At most 10000 tasks at a time'])
+    for (let id = 0; id < 100; id++) await listen(caller, `s${id}`, { toolsListChanged: true })
+    expect(await refusal({ toolsListChanged: true })).toEqual([-32602, 'At most 100 subscriptions at a time'])
+    caller.notify('notifications/cancelled', { requestId: 's0' })
+    await listen(caller, 'another', { toolsListChanged: true })
+  })
+
   it('keeps several subscriptions on one connection apart and ends each on its own [SUB-007, SUB-009, SUB-010, SUB-011]', async () => {
     const server = changing()
     await using caller = await ScriptedClient.connect(server)
