@@ -239,7 +239,8 @@ describe('finishAuth()', () => {
       saveDiscoveryState: (state: ProviderDiscovery) => {
         noted = JSON.parse(JSON.stringify(state))
       },
-      discoveryState: () => noted,
+      // Applications read it from a session or a database.
+      discoveryState: async () => noted,
     })
     await connect(vault.url, { auth: withProvider(provider) }).catch(() => {})
     expect(noted?.authorizationServerUrl).toBe(vault.as.issuer)
@@ -248,7 +249,9 @@ describe('finishAuth()', () => {
     const forged = new URLSearchParams(params)
     forged.set('iss', 'https://attacker.example')
     await expect(elsewhere.finishAuth(forged)).rejects.toMatchObject({ code: 'auth' })
+    const before = vault.as.requests.length
     await elsewhere.finishAuth(params)
+    expect(vault.as.requests.slice(before).map(({ endpoint }) => endpoint)).toEqual(['token'])
     await using client = await connect(vault.url, { auth: elsewhere })
     expect((await client.callTool('whoami')).isError).toBeFalsy()
   })

@@ -1,8 +1,10 @@
 import { type InputRequest, UrlElicitationRequiredError } from 'tenon'
 import { type Context, inputRequired } from 'tenon/server'
-import { describe, expect } from 'vitest'
+import { ScriptedClient } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import type { Said } from '../../kit/transcript.ts'
 import { hello, nameForm, namesFor, sampled } from './round-trips-server-support.ts'
-import { accept, everyRaw, keysOf, serverOf, stateOf, textOf, withAnswers } from './round-trips-support.ts'
+import { accept, everyRaw, keysOf, modern, serverOf, stateOf, textOf, withAnswers } from './round-trips-support.ts'
 
 const calculator = { name: 'add', inputSchema: { type: 'object' as const } }
 
@@ -102,6 +104,20 @@ describe('a server of 2026-07-28 that requests input', () => {
       if (result?.resultType !== 'input_required') continue
       expect(result.inputRequests ?? result.requestState, name).toBeDefined()
     }
+  })
+
+  it('answers only methods that allow it with input_required [MRTR-004]', async () => {
+    const server = serverOf({ onError: () => {} })
+    server.registerTool('page', {}, () => 'never')
+    server.use(() => {
+      throw new UrlElicitationRequiredError([{ message: 'Sign in', url: 'https://a.example', elicitationId: 'e' }])
+    })
+    const capabilities = { elicitation: { url: {} } }
+    await using client = await ScriptedClient.connect(server, { revision: modern, capabilities })
+    const answerTo = async (method: string, params = {}) => (await client.request(method, params)) as Said
+    expect((await answerTo('tools/call', { name: 'page' })).result?.resultType).toBe('input_required')
+    const listed = await answerTo('tools/list')
+    expect([listed.result, listed.error?.code]).toEqual([undefined, -32603])
   })
 
   everyRaw('ignores answers to questions that it did not ask [MRTR-024]', async (open) => {
