@@ -511,7 +511,10 @@ describe('a client that subscribes', () => {
   it('rejects immediately when the server ends it without acknowledging', async () => {
     const server = scripted(modern, { 'subscriptions/listen': () => ({ result: { resultType: 'complete' } }) })
     const client = await scriptedClient(server)
-    await expect(client.listen({ toolsListChanged: true })).rejects.toThrow()
+    await expect(client.listen({ toolsListChanged: true })).rejects.toMatchObject({
+      code: 'cancelled',
+      message: 'The server ended the subscription',
+    })
     await client.close()
   })
 
