@@ -1,9 +1,11 @@
 import { type LoggingLevel, loggingLevels, metaKeys, revisionIds, type ServerCapabilities } from 'tenon'
 import { type Client, connect } from 'tenon/client'
 import { McpServer, Server } from 'tenon/server'
+import { ScriptedClient } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { everyWire } from '../../kit/every-wire.ts'
+import { said } from '../../kit/transcript.ts'
 import { ask, handshakes, notes, pretend, requests, script, settle } from './support.ts'
 
 const info = { name: 'logging', version: '1' }
@@ -95,6 +97,21 @@ describe('log levels', () => {
     client.on('log', () => {})
     await client.callTool('look')
     expect(levels).toEqual([undefined])
+  })
+
+  it('are ignored by a server that does not offer logging, whatever the request asks for [LOG-001]', async () => {
+    for (const logging of [true, false]) {
+      const server = new McpServer(info, { logging })
+      server.registerTool('log', {}, (_args, ctx) => {
+        ctx.log.error('broken')
+        return 'done'
+      })
+      await using client = await ScriptedClient.connect(server, { revision: '2026-07-28' })
+      const _meta = { [metaKeys.logLevel]: 'debug' }
+      await client.request('tools/call', { name: 'log', _meta })
+      const sent = said(client.transcript, 'server').filter(({ method }) => method === 'notifications/message')
+      expect(sent).toHaveLength(logging ? 1 : 0)
+    }
   })
 
   it.each(handshakes)('are set by logging/setLevel, which has an empty result, on %s [LOG-003]', async (revision) => {
