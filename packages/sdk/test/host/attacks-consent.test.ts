@@ -48,6 +48,20 @@ describe('an approval', () => {
     expect(seen).toHaveLength(1)
   })
 
+  it('that arrives after the tools were read again allows the call if its own tool is the same', async () => {
+    const { server, seen } = counting()
+    const { approve, asked } = slow()
+    const policy: Policy = [{ kind: 'definitions', decide: 'allow' }]
+    await using host = await createHost({ servers: { s: { server } }, approve, policy })
+    const call = host.callTool('s_pay', { amount: 1 })
+    await eventually(() => asked.length === 1)
+    server.registerTool('refund', { description: 'Pays back' }, () => 'paid back')
+    await eventually(async () => (await host.tools()).length === 2)
+    asked[0]?.answer('once')
+    expect((await call).text).toBe('paid')
+    expect(seen).toHaveLength(1)
+  })
+
   it('that arrives after the definition of the tool changed does not allow the call', async () => {
     const { server, seen, tool } = counting()
     const { approve, asked } = slow()

@@ -1,6 +1,7 @@
 import { bearer } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
-import { completable, createMcpHandler, McpServer, ResourceTemplate, serveHttp } from 'tenon/server'
+import { type Context, completable, createMcpHandler, McpServer, ResourceTemplate, serveHttp } from 'tenon/server'
+import { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 
@@ -305,6 +306,45 @@ async function warningsOf(work: () => unknown): Promise<string[]> {
     warn.mockRestore()
   }
 }
+
+describe('mistakes with questions on 2026-07-28 are reported once', () => {
+  const revision = '2026-07-28'
+  const handlers = { elicit: () => ({ action: 'decline' as const }) }
+  const call = async (work: (ctx: Context) => unknown) => {
+    const server = new McpServer(info)
+    server.registerTool('ask', {}, async (_args, ctx) => String(await work(ctx)))
+    await using client = await connect(server, { revision, handlers })
+    for (let count = 0; count < 2; count++) await client.callTool('ask').catch(() => {})
+  }
+
+  it('a handler that returns before its question was answered', async () => {
+    const swallow = (ctx: Context) => ctx.elicit('Sure?', undefined, { key: 'sure' }).catch(() => 'no')
+    expect(await warningsOf(() => call(swallow))).toEqual([
+      '[tenon] A handler of tools/call returned before its question "sure" was answered. Check for a missing await, or for a catch that does not rethrow Suspended.',
+    ])
+  })
+
+  it('a question that changes between two runs', async () => {
+    let count = 0
+    const vary = (ctx: Context) => ctx.elicit(`Sure at ${Math.min(++count, 3)}?`, undefined, { key: 'sure' })
+    expect(await warningsOf(() => call(vary))).toEqual([
+      '[tenon] The question "sure" changed between two runs of the handler, so the client is asked again. If its text varies, compute it inside ctx.once.',
+    ])
+  })
+
+  it('a state that this process cannot decrypt', async () => {
+    const server = new McpServer(info)
+    server.registerTool('ask', {}, () => 'never')
+    await using client = await ScriptedClient.connect(server, { revision })
+    const warnings = await warningsOf(async () => {
+      for (let count = 0; count < 2; count++) {
+        const params = { name: 'ask', requestState: 'AAAA', inputResponses: {} }
+        expect(await client.request('tools/call', params)).toMatchObject({ error: { code: -32602 } })
+      }
+    })
+    expect(warnings).toEqual([expect.stringContaining('A requestState could not be decrypted')])
+  })
+})
 
 describe('completers', () => {
   it('belong to the argument, not to the schema object that it shares with other arguments', async () => {
