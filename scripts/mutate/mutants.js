@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import ts from 'typescript-5'
 import { parse, pointsOf } from './points.js'
 
@@ -16,11 +17,12 @@ export const operators = {
  * Lists the mutants of a source file.
  * @returns Each replaces the text from `start` to `end`. `point` is the index of the code that must run for a test to notice it
  * (see `pointsOf`), or -1 if it runs when the module is loaded. `branch` is the index of the code that runs where the mutant makes
- * a difference, if that is known.
+ * a difference, if that is known. `uses` are the sources that the code imports something from.
  */
 export function mutantsOf(path, text) {
   const file = parse(path, text)
   const indexes = new Map(pointsOf(file).map((node, index) => [node, index]))
+  const imports = importsOf(file)
   const found = []
   const visit = (node, within) => {
     const inside = indexes.get(node) ?? within
@@ -29,7 +31,8 @@ export function mutantsOf(path, text) {
       const point = operator === 'guard' ? indexes.get(node.thenStatement) : inside
       const branch = operator === 'operand' ? indexes.get(decisiveBranch(node)) : undefined
       const line = file.getLineAndCharacterOfPosition(start).line + 1
-      found.push({ path, operator, start, end, replacement, line, point, branch })
+      const uses = [...new Set(namesIn(node).flatMap((name) => imports.get(name) ?? []))]
+      found.push({ path, operator, start, end, replacement, line, point, branch, uses })
     }
     ts.forEachChild(node, (child) => visit(child, inside))
   }
@@ -47,6 +50,30 @@ function decisiveBranch(node) {
   while (ts.isParenthesizedExpression(parent) || parent.operatorToken?.kind === kind) parent = parent.parent
   if (!ts.isIfStatement(parent)) return undefined
   return kind === ts.SyntaxKind.BarBarToken ? parent.thenStatement : parent.elseStatement
+}
+
+/** The paths of imported sources, by the names that are imported. */
+function importsOf(file) {
+  const found = new Map()
+  for (const statement of file.statements) {
+    if (!ts.isImportDeclaration(statement) || statement.importClause?.isTypeOnly) continue
+    const { text } = statement.moduleSpecifier
+    const { namedBindings } = statement.importClause ?? {}
+    if (!text.startsWith('.') || !namedBindings || !ts.isNamedImports(namedBindings)) continue
+    const path = posix.join(posix.dirname(file.fileName), text)
+    for (const { name } of namedBindings.elements) found.set(name.text, path)
+  }
+  return found
+}
+
+function namesIn(node) {
+  const found = []
+  const visit = (each) => {
+    if (ts.isIdentifier(each)) found.push(each.text)
+    ts.forEachChild(each, visit)
+  }
+  visit(node)
+  return found
 }
 
 /** The text of a file with one mutant. */
