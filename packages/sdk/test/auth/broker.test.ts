@@ -205,6 +205,10 @@ describe('a broker, from the first call to the last', () => {
     expect(() => broker({ resource, upstream, secrets, requiredScopes: ['a'] })).toThrow(/required scope a/)
     expect(() => broker({ resource, upstream, secrets, accessTokenSeconds: 7_200 })).toThrow(/3,600/)
     expect(() => broker({ resource, upstream: { ...upstream, clientId: '' }, secrets })).toThrow(/clientId/)
+    for (const part of [{ name: '' }, { scopes: 'openid' as never }, { scopes: undefined as never }]) {
+      const open = () => broker({ resource, upstream: { ...upstream, ...part }, secrets })
+      expect(open).toThrow('broker: upstream must have name, clientId and scopes.')
+    }
     expect(() => providers.microsoft({ tenant: 'common', clientId: 'x' })).toThrow(/GUID/)
     expect(() => providers.okta({ domain: 'evil.example/path', clientId: 'x' })).toThrow(/domain/)
     expect(broker({ resource, upstream, secrets }).callbackUrl).toBe('https://mcp.example.com/callback')
