@@ -203,7 +203,10 @@ describe('a broker, from the first call to the last', () => {
     expect(() => broker({ resource, upstream, secrets: ['short'] })).toThrow(/32 random characters/)
     expect(() => broker({ resource, upstream, secrets: [undefined as unknown as string] })).toThrow(/32/)
     expect(() => broker({ resource, upstream, secrets, requiredScopes: ['a'] })).toThrow(/required scope a/)
-    expect(() => broker({ resource, upstream, secrets, accessTokenSeconds: 7_200 })).toThrow(/3,600/)
+    for (const accessTokenSeconds of [7_200, 3_601, 0, -1, Number.NaN]) {
+      expect(() => broker({ resource, upstream, secrets, accessTokenSeconds })).toThrow(/3,600/)
+    }
+    expect(() => broker({ resource, upstream, secrets, accessTokenSeconds: 3_600 })).not.toThrow()
     expect(() => broker({ resource, upstream: { ...upstream, clientId: '' }, secrets })).toThrow(/clientId/)
     for (const part of [{ name: '' }, { scopes: 'openid' as never }, { scopes: undefined as never }]) {
       const open = () => broker({ resource, upstream: { ...upstream, ...part }, secrets })
