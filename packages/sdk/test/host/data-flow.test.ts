@@ -160,6 +160,16 @@ describe('text that raises no alarm', () => {
     expect(flows.find({ body: secretPlan }, 'web')).toEqual([])
   })
 
+  it('is a code that the destination has sent itself', () => {
+    const code = 'q7Rk2mX9bT4w'
+    const flows = new DataFlows()
+    flows.note('mail', textResult(`Your code is ${code}.`))
+    expect(flows.find({ code }, 'web')).toMatchObject([{ from: 'mail', path: 'code' }])
+    flows.note('web', textResult(`Waiting for ${code}.`))
+    expect(flows.find({ code }, 'web')).toEqual([])
+    expect(flows.find({ code }, 'other').map(({ from }) => from)).toEqual(['mail', 'web'])
+  })
+
   it('was in arguments before a server repeated it', () => {
     const flows = new DataFlows()
     expect(flows.find({ query: secretPlan }, 'search')).toEqual([])
