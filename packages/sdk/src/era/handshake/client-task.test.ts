@@ -1,14 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { McpError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { RequestOptions, SendOptions } from '../../jsonrpc/pending.ts'
 import type { Call } from '../call.ts'
-import { askAsTask } from './client-task.ts'
+import { askAsTask, type TaskProgress, taskProgressed } from './client-task.ts'
 
 /** A call whose client answers each method in turn. */
 function callWith(answers: Record<string, (ResultObject | Error)[]>) {
   const asked: string[] = []
   const call = {
     ended: false,
+    request: { method: 'tools/call', params: { name: 'book' } },
     ask: async (method: string, _params: Params, { signal }: { signal?: AbortSignal } = {}) => {
       signal?.throwIfAborted()
       asked.push(method)
@@ -18,8 +20,12 @@ function callWith(answers: Record<string, (ResultObject | Error)[]>) {
     },
     refuseLate: (method: string) => Promise.reject(new McpError('cancelled', `${method} was not sent`)),
   }
-  const ask = (options = {}) => askAsTask(call as unknown as Call, 'elicitation/create', {}, options)
-  return { call, asked, ask }
+  const errors: unknown[] = []
+  const progress: TaskProgress = new Map()
+  const limits = { onTask: undefined, reportError: (error: unknown) => void errors.push(error) }
+  const ask = (options: RequestOptions = {}) =>
+    askAsTask(call as unknown as Call, 'elicitation/create', {}, { ...options, progress, limits })
+  return { call, asked, ask, progress, errors }
 }
 
 const task = (status: string) => ({ taskId: 't', status, pollInterval: 1 })
@@ -96,5 +102,31 @@ describe('a question that the client may answer as a task', () => {
     call.ended = true
     await failed
     expect(asked).toEqual(['elicitation/create'])
+  })
+
+  it('reports progress that increases, until the task ends [PROG-010] [PROG-011]', async () => {
+    const { ask, call, progress, errors } = callWith({})
+    const send = (value: number) => taskProgressed(progress, { progressToken: 7, progress: value })
+    call.ask = async (method, _params, options: SendOptions = {}) => {
+      if (method === 'elicitation/create') {
+        options.onSent?.(7)
+        for (const value of [1, 3, 2, 3, 4]) send(value)
+        return { task: task('completed') }
+      }
+      for (let value = 5; value <= 5_000; value++) send(value)
+      return { action: 'accept' }
+    }
+    const values: number[] = []
+    await ask({
+      onProgress: (value) => {
+        values.push(value.progress)
+        if (value.progress === 3) throw new Error('of the listener')
+      },
+    })
+    send(6_000)
+    expect(values.slice(0, 4)).toEqual([1, 3, 4, 5])
+    expect(values.length).toBeLessThan(200)
+    expect(values.at(-1)).toBe(5_000)
+    expect(errors).toEqual([new Error('of the listener')])
   })
 })

@@ -1,4 +1,5 @@
 import { McpError, TimeoutError } from '../../errors.ts'
+import { LimitedProgress, receivedProgress } from '../../jsonrpc/limited-progress.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { type Progress, type RequestOptions, toProgress } from '../../jsonrpc/pending.ts'
 import type { Caller } from '../../protocol/caller.ts'
@@ -81,12 +82,13 @@ export async function askAsTask(
       reportError(error)
     }
   }
+  const guard = onProgress && new LimitedProgress({ ...receivedProgress, deliver: (value) => tell(onProgress, value) })
   let token: number | undefined
   const onSent = (id: number) => {
     token = id
     tasks.set(id, (progress) => {
       if (timer) restart()
-      tell(onProgress, progress)
+      guard?.add(progress)
     })
   }
   const onAbort = () => abort.abort(new McpError('cancelled', `${method} was cancelled`, { cause: signal?.reason }))
@@ -103,6 +105,7 @@ export async function askAsTask(
     return await follow(call, task, abort.signal, change)
   } finally {
     tasks.delete(token)
+    guard?.flush()
     scheduler.clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
   }
