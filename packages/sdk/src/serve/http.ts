@@ -100,6 +100,7 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     )
   checkPath('path', path)
   if (healthPath !== undefined) checkPath('healthPath', healthPath)
+  checkSse(path, options)
   checkResource(options, host)
   if (wanted) checkInspector(host, path)
   const inspector = wanted === true ? await loadInspector() : wanted || undefined
@@ -178,6 +179,14 @@ function isServed(requested: string, path: string, { sse }: HttpOptions): boolea
   if (!sse) return false
   const { path: stream = '/sse', messagesPath = '/messages' } = sse === true ? {} : sse
   return requested === stream || requested === messagesPath
+}
+
+/** Combining the endpoints is possible, but not worth the complexity (2025-11-25 transports, backwards compatibility). */
+function checkSse(path: string, { sse }: HttpOptions): void {
+  if (typeof sse !== 'object') return
+  const name = sse.path === path ? 'sse.path' : sse.messagesPath === path ? 'sse.messagesPath' : undefined
+  if (name !== undefined)
+    throw new TypeError(`${name} is the path of the MCP endpoint ("${path}"). Choose another, or leave it out.`)
 }
 
 function notFound(response: ServerResponse, path: string): void {

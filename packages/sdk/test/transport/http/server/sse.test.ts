@@ -1,4 +1,4 @@
-import { McpServer, SSEServerTransport } from 'tenon/server'
+import { McpServer, SSEServerTransport, serveHttp } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
 import { describe, expect, it } from 'vitest'
 import type { NodeRequest } from '../../../../src/transport/http/server/node-request.ts'
@@ -146,7 +146,7 @@ describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
     }
   })
 
-  it('ends the session and cancels the calls of a client that disconnects, without effect on others', async () => {
+  it('ends the session and cancels the calls of a client that disconnects, without effect on others [SSE-026]', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server, old)
@@ -159,6 +159,18 @@ describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
     await slow.aborted
     expect(await staying.textOf('echo', { text: 'here' })).toBe('here')
     expect(http.metrics.streams).toBe(1)
+    expect((await leaving.post({ jsonrpc: '2.0', id: 2, method: 'ping' })).status).toBe(404)
+  })
+
+  it.each([
+    [{ messagesPath: '/mcp' }, 'sse.messagesPath'],
+    [{ path: '/mcp' }, 'sse.path'],
+  ])('is refused with %j, which would hide the MCP endpoint [SSE-027]', async (sse, option) => {
+    const message = `${option} is the path of the MCP endpoint ("/mcp"). Choose another, or leave it out.`
+    await expect(serveHttp(workshop(), { port: 0, sse })).rejects.toThrow(new TypeError(message))
+    await using http = await serve(workshop(), { path: '/other', sse })
+    await using client = await Peer.open(http.url, '2025-11-25')
+    expect(await client.textOf('echo', { text: 'both' })).toBe('both')
   })
 
   it('answers pending calls and ends the stream when the server closes', async () => {
