@@ -2,18 +2,25 @@ import { McpError } from '../../errors.ts'
 import type { Root } from '../../protocol/roots.ts'
 import type { RootList } from './handlers.ts'
 
-/** Normalizes roots; throws if one is not a local path (2025-11-25 roots, security considerations). */
+/**
+ * Normalizes roots; throws if one is not a local path (2025-11-25 roots, security considerations). The URI identifies a root, so
+ * only the first with a URI is kept.
+ */
 export function checkRoots(roots: RootList): Root[] {
   if (!Array.isArray(roots)) throw new McpError('invalid-argument', 'roots must be an array')
-  return roots.map((root: Root | string) => {
-    const given = typeof root === 'string' ? { uri: toUri(root) } : root
-    const problem = rootProblem(given?.uri)
-    if (problem === undefined) return given
-    throw new McpError(
-      'invalid-argument',
-      `Invalid root ${JSON.stringify(String(given?.uri).slice(0, 200))}: it ${problem}`,
-    )
-  })
+  const uris = new Set<string>()
+  const isNew = ({ uri }: Root) => !uris.has(uri) && uris.add(uri)
+  return roots.map(checkRoot).filter(isNew)
+}
+
+function checkRoot(root: Root | string): Root {
+  const given = typeof root === 'string' ? { uri: toUri(root) } : root
+  const problem = rootProblem(given?.uri)
+  if (problem === undefined) return given
+  throw new McpError(
+    'invalid-argument',
+    `Invalid root ${JSON.stringify(String(given?.uri).slice(0, 200))}: it ${problem}`,
+  )
 }
 
 /** Folders can be given as absolute paths. */

@@ -50,6 +50,18 @@ describe('a client with roots', () => {
     expect(answersIn(pair.transcript)).toEqual([{ roots: wanted }])
   })
 
+  everyAsking('lists a root once, however often it was given [ROOT-020]', async (wire) => {
+    const given = ['/home/twice', { uri: 'file:///home/twice', name: 'Again' }, work, work]
+    await using pair = await wire.connect(
+      server((ctx) => ctx.roots()),
+      having(given),
+    )
+    expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual([{ uri: 'file:///home/twice' }, work])
+    pair.client.setRoots([home, home.uri])
+    await pair.client.ping()
+    expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual([home])
+  })
+
   everyAsking('may list them with a function, synchronous or asynchronous [ROOT-003]', async (wire) => {
     const asking: unknown[] = []
     await using pair = await wire.connect(
