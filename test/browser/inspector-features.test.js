@@ -145,7 +145,7 @@ describe('servers in the inspector', { skip }, () => {
     await assertQuiet(tab)
   })
 
-  test('write logs that are filtered by level', async (t) => {
+  test('write logs that are shown with their severity, kept, and filtered by level and text [LOG-014]', async (t) => {
     const tab = await open(t, 'showcase', { options: ['--revision', '2025-11-25'] })
     await tab.see('15 tools')
     await tab.click('button', 'Logs')

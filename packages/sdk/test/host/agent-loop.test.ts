@@ -150,7 +150,7 @@ function nameLike(tool: string, names: string[]): string {
 }
 
 describe.each(Object.keys(adapters))('the agent loop with %s', (api) => {
-  it('calls the tools of several servers until the model has an answer', async () => {
+  it('calls the tools of several servers until the model has an answer [TOOL-055]', async () => {
     const { model, calls } = adapters[api]!([
       [{ tool: 'disk_read', input: { path: 'a.txt' } }],
       [{ tool: 'shop_buy', input: { item: 'milk' } }],

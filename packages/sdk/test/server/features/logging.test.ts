@@ -237,20 +237,23 @@ describe('log messages', () => {
     expect(JSON.stringify(said[logged + 1])).toContain('done')
   })
 
-  everyWire('are delivered to the application, which can show, filter and store them [LOG-014]', async (wire) => {
-    await using pair = await wire.connect(createServer(), { logLevel: 'alert' })
-    const kept: unknown[] = []
-    const stop = pair.client.on('log', (entry) => kept.push(entry))
-    if (wire.revision.id !== '2026-07-28') await pair.client.setLoggingLevel('alert')
-    await pair.client.callTool('shout')
-    expect(kept).toMatchObject([
-      { level: 'alert', data: 'at alert', logger: 'shouter' },
-      { level: 'emergency', data: 'at emergency', logger: 'shouter' },
-    ])
-    stop()
-    await pair.client.callTool('shout')
-    expect(kept).toHaveLength(2)
-  })
+  everyWire(
+    'are delivered to the application, which can show, filter and store them, with their severity [LOG-014]',
+    async (wire) => {
+      await using pair = await wire.connect(createServer(), { logLevel: 'alert' })
+      const kept: unknown[] = []
+      const stop = pair.client.on('log', (entry) => kept.push(entry))
+      if (wire.revision.id !== '2026-07-28') await pair.client.setLoggingLevel('alert')
+      await pair.client.callTool('shout')
+      expect(kept).toMatchObject([
+        { level: 'alert', data: 'at alert', logger: 'shouter' },
+        { level: 'emergency', data: 'at emergency', logger: 'shouter' },
+      ])
+      stop()
+      await pair.client.callTool('shout')
+      expect(kept).toHaveLength(2)
+    },
+  )
 
   it.each(revisionIds)('that are malformed are dropped with a warning on %s [LOG-002]', async (revision) => {
     const server = pretend(revision, { logging: {} }, {})

@@ -33,6 +33,19 @@ function createServer(onError?: (error: unknown) => void) {
   return server
 }
 
+describe('names of prompts', () => {
+  it('must be unique at registration and after a rename [PROMPT-024]', async () => {
+    const server = createServer()
+    expect(() => server.registerPrompt('bare', {}, () => 'again')).toThrow(/"bare" is already registered/)
+    const third = server.registerPrompt('third', {}, () => 'three')
+    expect(() => third.update({ name: 'bare' })).toThrow(/is already registered/)
+    await using client = await connect(server)
+    const names = (await client.listPrompts().all()).map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    expect((await client.getPrompt('bare')).messages[0]?.content).toEqual({ type: 'text', text: 'Hello' })
+  })
+})
+
 describe('prompts/list', () => {
   everyWire('lists prompts under a declared capability [PROMPT-001, PROMPT-002]', async (wire) => {
     await using pair = await wire.connect(createServer())

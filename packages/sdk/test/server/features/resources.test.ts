@@ -349,7 +349,7 @@ describe('resource templates', () => {
     expect(await read('user://you/x')).toBe('part x')
   })
 
-  it('cannot be registered twice', () => {
+  it('cannot be registered twice [RES-040]', () => {
     const server = createServer()
     expect(() => server.registerResource('again', new ResourceTemplate('book://{book}/{page}'), {}, () => 'x')).toThrow(
       /is already registered/,

@@ -65,6 +65,15 @@ describe('content of a tool result', () => {
     { revisions: [...structured] },
   )
 
+  everyWire('keeps the annotations inside of an embedded resource unchanged [TOOL-056]', async (wire) => {
+    const annotations = { audience: ['user' as const, 'assistant' as const], priority: 0.7 }
+    const resource = { uri: 'file:///project/main.rs', mimeType: 'text/x-rust', text: 'fn main() {}', annotations }
+    const server = new McpServer({ name: 'files', version: '1' })
+    server.registerTool('file', {}, () => ({ content: [{ type: 'resource' as const, resource }] }))
+    await using pair = await wire.connect(server)
+    expect((await pair.client.callTool('file')).content).toEqual([{ type: 'resource', resource }])
+  })
+
   everyWire('keeps the annotations of every block, in the form of the revision [TOOL-053]', async (wire) => {
     const annotations = { audience: ['user', 'assistant'] as ('user' | 'assistant')[], priority: 0.5 }
     const server = new McpServer(info)
