@@ -22,7 +22,7 @@ for (const way of [stdio, sessions, stateless, sse]) {
     })
     after(() => started?.stop())
 
-    test('lists tools', async () => {
+    test('lists tools [SDK-021]', async () => {
       const { tools } = await inspect(started.target, '--method', 'tools/list')
       const names = tools.map(({ name }) => name)
       assert.ok(names.includes('greet') && names.includes('add'))
@@ -34,20 +34,20 @@ for (const way of [stdio, sessions, stateless, sse]) {
       assert.deepEqual(structuredContent, { result: 42 })
     })
 
-    test('lists and reads resources', async () => {
+    test('lists and reads resources [SDK-021]', async () => {
       const { resources } = await inspect(started.target, '--method', 'resources/list')
       assert.equal(resources[0].uri, 'shop://about')
       const { contents } = await inspect(started.target, '--method', 'resources/read', '--uri', 'shop://plank/oak')
       assert.equal(contents[0].text, 'A plank of oak')
     })
 
-    test('gets a prompt', async () => {
+    test('gets a prompt [SDK-021]', async () => {
       const args = ['--prompt-args', 'kind=hard', '--prompt-args', 'wood=oak']
       const { messages } = await inspect(started.target, '--method', 'prompts/get', '--prompt-name', 'plan', ...args)
       assert.match(messages[0].content.text, /hard oak/)
     })
 
-    test('reports an unknown tool', async () => {
+    test('reports an unknown tool [SDK-021]', async () => {
       const call = inspect(started.target, '--method', 'tools/call', '--tool-name', 'nothing')
       await assert.rejects(call, ({ stderr }) => /nothing/.test(stderr))
     })

@@ -56,6 +56,13 @@ test('Node.js Web Crypto compatibility: runs and changes nothing that exists [SD
   assert.equal(globalThis.crypto, crypto)
 })
 
+test('Node.js Web Crypto compatibility: gives a program the crypto that its Node lacks, and the server works with it [SDK-023]', async (t) => {
+  const peer = await connectTenon(program('seed/run-without-crypto.js'))
+  t.after(() => peer.close())
+  assert.deepEqual(peer.info, { name: 'my-app', version: '1.0.0' })
+  await peer.ping()
+})
+
 for (const [client, connect, revision] of clients) {
   describe(`${client} client, ${revision}`, () => {
     test('stdio: serves unchanged', async (t) => {

@@ -7,7 +7,7 @@ import { fixture, longestLine, Workspace } from './support.ts'
 const allowAll = [{ kind: 'connect', decide: 'allow' }, { decide: 'allow' }]
 
 describe('tenon chat in a pipe', () => {
-  it('runs the lines of the pipe and ends with it [PROMPT-023]', async () => {
+  it('runs the lines of the pipe and ends with it: it shows the tools that the model has, and gets prompts on request [HOST-004, PROMPT-023]', async () => {
     using work = new Workspace()
     const input = [
       '/tools add',

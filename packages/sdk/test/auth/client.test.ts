@@ -16,7 +16,7 @@ const browserless = { redirectUrl, authorize: followRedirect }
 
 describe('oauth()', () => {
   for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const) {
-    it(`registers, prompts the user and connects (${revision})`, async () => {
+    it(`registers, prompts the user and connects (${revision}) [SDK-015]`, async () => {
       await using vault = await protectedServer({}, { requiredScopes: ['read'] })
       await using client = await connect(vault.url, { revision, auth: oauth(browserless) })
       expect((await client.callTool('whoami')).text).toMatch(/ read/)

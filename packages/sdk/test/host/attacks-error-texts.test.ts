@@ -77,7 +77,7 @@ function contentOf(value: unknown): string {
 const settled = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
 
 describe.each(Object.keys(failures))('text of a server in %s', (kind) => {
-  it('is inspected before the caller of a gateway gets it [HOST-009]', async () => {
+  it('is inspected before the caller of a gateway gets it [HOST-036]', async () => {
     for (const text of [key, order]) {
       const url = await serveRaw(failures[kind]!(text))
       await using gateway = await serveGateway({ up: { url } })
@@ -94,7 +94,7 @@ describe.each(Object.keys(failures))('text of a server in %s', (kind) => {
     }
   })
 
-  it('is inspected before the user of a host gets it, in errors and events [HOST-009]', async () => {
+  it('is inspected before the user of a host gets it, in errors and events [HOST-036]', async () => {
     for (const text of [key, order]) {
       const url = await serveRaw(failures[kind]!(text))
       await using host = await createHost({ servers: { up: { url } }, policy: allowAll })
@@ -106,7 +106,7 @@ describe.each(Object.keys(failures))('text of a server in %s', (kind) => {
   })
 })
 
-it('keeps the class, code and status of an error whose text is withheld or redacted [HOST-009]', async () => {
+it('keeps the class, code and status of an error whose text is withheld or redacted [HOST-036]', async () => {
   for (const text of [key, order]) {
     const url = await serveRaw(failures['a body of HTTP 500']!(text))
     await using host = await createHost({ servers: { up: { url } }, policy: allowAll })
@@ -119,7 +119,7 @@ it('keeps the class, code and status of an error whose text is withheld or redac
   }
 })
 
-it('inspects the message and data with which a server refuses a subscription [HOST-009]', async () => {
+it('inspects the message and data with which a server refuses a subscription [HOST-036]', async () => {
   for (const text of [key, order]) {
     const error = { code: -32_000, message: text, data: { text } }
     const refuse: Reply = (res, _, id) =>
@@ -149,7 +149,7 @@ it('leaves ordinary text of a server in its errors', async () => {
 })
 
 it.each(['a body of HTTP 500', 'an error in HTTP 400'])(
-  'inspects %s with which a server refuses to connect [HOST-009]',
+  'inspects %s with which a server refuses to connect [HOST-036]',
   async (kind) => {
     for (const text of [key, order]) {
       const url = await serveRaw(failures[kind]!(text), ['initialize'])

@@ -165,7 +165,7 @@ describe('text that is split over several tools [HOST-008]', () => {
   })
 })
 
-describe('scopes [HOST-009]', () => {
+describe('scopes [HOST-035]', () => {
   it('are compared with what the tools do', () => {
     const wide = (scopes: string[], ...tools: string[]) => inspectScopes(scopes, tools).map(({ severity }) => severity)
     expect(wide(['notes:write'], 'get_note')).toEqual(['low'])

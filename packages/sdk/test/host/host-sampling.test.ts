@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SamplingAction, SamplingResultAction } from '../../src/host/action.ts'
+import { memoryAudit } from '../../src/host/audit/memory.ts'
 import { createHost } from '../../src/host/host.ts'
 import type { Model } from '../../src/host/models/model.ts'
 import type { HostOptions, SamplingContextRequest } from '../../src/host/options.ts'
@@ -60,7 +61,7 @@ function hostWith(
 }
 
 describe('context for sampling', () => {
-  it('is none unless the host provides it, and servers are told so [SAMP-013, SAMP-027]', async () => {
+  it('is none unless the host provides it, and servers are told so [SAMP-027, SAMP-039]', async () => {
     const { host: opening } = hostWith('allServers', { sampling: {} })
     await using host = await opening
     expect((await host.callTool('s_think')).text).toBe('no system prompt')
@@ -73,7 +74,7 @@ describe('context for sampling', () => {
     expect(seen).toEqual([])
   })
 
-  it('of its own server is added to the system prompt, by the rules of every sampling request [SAMP-013]', async () => {
+  it('of its own server is added to the system prompt, by the rules of every sampling request [SAMP-041]', async () => {
     const { host: opening, seen } = hostWith('thisServer')
     await using host = await opening
     expect((await host.callTool('s_think')).text).toBe('Context:\nnotes of s')
@@ -138,10 +139,35 @@ describe('context for sampling', () => {
   })
 })
 
+it('a server does not learn why the model of a host failed, and the audit log has no text of the request [SAMP-030]', async () => {
+  const secret = 'account 4711-0815'
+  const server = new McpServer({ name: 'curious', version: '1.0.0' }, { revisions: ['2025-11-25'] })
+  server.registerTool('think', {}, async (_, ctx) => {
+    const message = { role: 'user' as const, content: { type: 'text' as const, text: `What is in ${secret}?` } }
+    return ctx.sample({ messages: [message], maxTokens: 100 }).then(
+      () => 'sampled',
+      (error: Error) => `failed: ${error.message} ${JSON.stringify(error)}`,
+    )
+  })
+  const model: Model = {
+    choices: [{ name: 'reader' }],
+    generate: () => Promise.reject(new Error(`No quota for ${secret}`)),
+  }
+  const audit = memoryAudit()
+  await using host = await createHost({ servers: { s: { server } }, policy: open, model, audit })
+  const { text } = await host.callTool('s_think')
+  expect(text).toMatch(/^failed: /)
+  await audit.flush()
+  const sampled = audit.lines.filter((line) => JSON.parse(line).event === 'sampling')
+  expect(sampled).toHaveLength(1)
+  expect(`${text} ${audit.lines.join()}`).not.toContain('What is in')
+  expect(text).not.toContain('4711')
+})
+
 describe('the sampling budget of a host', () => {
   const budget = { requestsPerMinute: 2 }
 
-  it('limits each server, and can be another for one [SAMP-034, HOST-011]', async () => {
+  it('limits each server, and can be another for one [SAMP-034, HOST-027]', async () => {
     const { model } = promptReader()
     const servers = { s: { server: curious('none') }, t: { server: curious('none') } }
     const sampling = { budget: { requestsPerMinute: 1 }, budgets: { t: budget } }

@@ -4,7 +4,7 @@ import { createHost, type Host } from '../../src/host/host.ts'
 import type { HostOptions } from '../../src/host/options.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
 import { eventually } from '../kit/eventually.ts'
-import { echo, script, serverWith } from './support.ts'
+import { allowAll, echo, script, serverWith } from './support.ts'
 
 function open(options: Partial<HostOptions> & Pick<HostOptions, 'servers'>): Promise<Host> {
   return createHost({ policy: [{ kind: 'tool', decide: 'allow' }], ...options })
@@ -156,6 +156,23 @@ describe('a tool call through a host', () => {
     expect(grant).toMatchObject({ duration: 'session', server: 's', name: 'echo' })
     expect(await host.revoke(grant?.id ?? '')).toBe(true)
     await expect(host.callTool('s_echo', { text: '5' })).rejects.toMatchObject({ code: 'denied' })
+  })
+
+  it('can only be of a tool that the host lists for its model and user, also after the list changed [HOST-004]', async () => {
+    const server = echo()
+    await using host = await createHost({ servers: { s: { server } }, policy: allowAll })
+    const listed = async () => (await host.tools()).map(({ name, description, server }) => [name, description, server])
+    expect(await listed()).toEqual([['s_echo', 'Echoes', 's']])
+    const changed = new Promise<void>((resolve) => void host.on('catalogChanged', () => resolve()))
+    const later = server.registerTool('later', { description: 'Came later' }, () => 'now')
+    await changed
+    expect(await listed()).toEqual([
+      ['s_echo', 'Echoes', 's'],
+      ['s_later', 'Came later', 's'],
+    ])
+    later.remove()
+    await eventually(async () => (await listed()).length === 1)
+    await expect(host.callTool('s_later')).rejects.toThrow(/s_later/)
   })
 
   it('can be denied by the user at any time [HOST-003]', async () => {

@@ -81,6 +81,27 @@ describe('approval of sampling', () => {
     expect(asked[1]).toMatchObject({ request: { maxTokens: 100 }, result: { content: { text: 'Four' } } })
   })
 
+  it('leaves nothing of messages, system prompts and answers in the audit log and in errors for the server [SAMP-030]', async () => {
+    const secret = 'account 4711-0815'
+    const request = ask({
+      messages: [{ role: 'user', content: { type: 'text', text: `What is in ${secret}?` } }],
+      systemPrompt: `You know ${secret}`,
+    })
+    const outcomes: (Partial<SamplingOptions> | undefined)[] = [
+      {},
+      { approve: async () => ({ allowed: false }) },
+      { approve: async ({ kind }) => ({ allowed: kind === 'sampling' }) },
+    ]
+    const content = { type: 'text' as const, text: `In ${secret} there is nothing` }
+    for (const options of outcomes) {
+      const { sample, records } = create(options, async () => ({ ...answer, content }))
+      const settled = await sample(request).catch((error: unknown) => error)
+      expect(records).toHaveLength(1)
+      expect(JSON.stringify(records)).not.toContain('4711')
+      if (settled instanceof Error) expect(`${settled.message} ${JSON.stringify(settled)}`).not.toContain('4711')
+    }
+  })
+
   it('never calls the model if the request is denied [HOST-005] [SAMP-004]', async () => {
     const { sample, requests, records } = create({ approve: async () => ({ allowed: false }) })
     const error = await errorOf<ProtocolError>(sample())

@@ -5,6 +5,7 @@ import {
   isWithinRoots,
   McpServer,
   ResourceTemplate,
+  Suspended,
   stateHandles,
   ToolError,
 } from 'tenon/server'
@@ -190,6 +191,48 @@ describe('the roots of a client', () => {
     await using pair = await wire.connect(server, { handlers: { roots: ['file:///home/ann'] } })
     expect((await pair.client.callTool('read', { path: '/home/ann/a.txt' })).text).toBe('read')
     expect((await pair.client.callTool('read', { path: '/home/ann/../bob/a.txt' })).text).toBe('Outside of the roots')
+  })
+
+  everyWire('can be taken back, and no longer count [ROOT-009]', async (wire) => {
+    const server = new McpServer(info)
+    server.registerTool('read', { inputSchema: { path: z.string() } }, async ({ path }, ctx) => {
+      if (!isWithinRoots(path, await ctx.roots())) throw new ToolError('Outside of the roots')
+      return 'read'
+    })
+    const handlers = { roots: ['file:///home/ann', 'file:///mnt/stick'] }
+    await using pair = await wire.connect(server, { handlers })
+    const read = async (path: string) => (await pair.client.callTool('read', { path })).text
+    expect(await read('/mnt/stick/a.txt')).toBe('read')
+    pair.client.setRoots(['file:///home/ann'])
+    // The notification is sent before the next call.
+    expect(await read('/mnt/stick/a.txt')).toBe('Outside of the roots')
+    expect(await read('/home/ann/a.txt')).toBe('read')
+    pair.client.setRoots([])
+    expect(await read('/home/ann/a.txt')).toBe('Outside of the roots')
+  })
+
+  everyWire('can be unavailable for a time, and the server goes on [ROOT-009]', async (wire) => {
+    const server = new McpServer(info)
+    server.registerTool('read', { inputSchema: { path: z.string() } }, async ({ path }, ctx) => {
+      const roots = await ctx.roots().catch((error) => {
+        if (error instanceof Suspended) throw error
+        return []
+      })
+      if (!isWithinRoots(path, roots)) throw new ToolError('Outside of the roots')
+      return 'read'
+    })
+    let isGone = true
+    const roots = () => {
+      if (isGone) throw new Error('The list of folders is gone')
+      return ['file:///home/ann']
+    }
+    await using pair = await wire.connect(server, { handlers: { roots } })
+    const read = () => pair.client.callTool('read', { path: '/home/ann/a.txt' })
+    // On 2026-07-28 it is the client that answers within the call, so its own failure fails the call.
+    if (wire.revision.id === '2026-07-28') await expect(read()).rejects.toThrow('The list of folders is gone')
+    else expect((await read()).text).toBe('Outside of the roots')
+    isGone = false
+    expect((await read()).text).toBe('read')
   })
 })
 

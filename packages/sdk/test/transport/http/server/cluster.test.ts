@@ -113,7 +113,7 @@ describe('two nodes that share stores and a bus', () => {
     })
   }
 
-  it('a session that another node takes over gets no updates that the token of its subscription does not cover [TOOL-043]', async () => {
+  it('a session that another node takes over gets no updates that the token of its subscription does not cover [RES-034]', async () => {
     const auth = {
       verify: () => ({ subject: 'alice', scopes: ['basic'] }),
       authorizationServers: ['https://login.example.com'],

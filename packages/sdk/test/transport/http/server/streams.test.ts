@@ -8,6 +8,8 @@ import { serve } from '../../../kit/serve-http.ts'
 import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 import { acknowledgement, beforeResuming, registerLogging, registerStepwise } from './streams-support.ts'
 
+const question = { type: 'text' as const, text: 'Shall I?' }
+
 describe('the stream of a POST', () => {
   eachRevision(
     httpRevisions,
@@ -19,6 +21,36 @@ describe('the stream of a POST', () => {
       expect(await stream.ended).toBe('ended')
       expect(stream.methods).toEqual([...Array(3).fill('notifications/progress'), undefined])
       expect(stream.messages.at(-1)).toMatchObject({ id: 'mine', result: { content: [{ text: 'three steps' }] } })
+    },
+  )
+
+  eachRevision(
+    sessionRevisions,
+    'carries requests of the server to the client before the response, which the GET stream never does [HTTP-020, HTTP-062]',
+    async (revision) => {
+      const server = workshop()
+      server.registerTool('ask', {}, async (_args, ctx) => {
+        const { content } = await ctx.sample({ messages: [{ role: 'user', content: question }], maxTokens: 10 })
+        const roots = await ctx.roots()
+        return `${(content as { text: string }).text} in ${roots[0]?.uri}`
+      })
+      await using http = await serve(server)
+      await using peer = await Peer.open(http.url, revision, { capabilities: { sampling: {}, roots: {} } })
+      const listening = await peer.get()
+      const stream = await peer.call('ask')
+      const reply = async (method: string, result: Record<string, unknown>) => {
+        const { id } = await stream.until(() => stream.messages.find((message) => message.method === method))
+        expect((await peer.post({ jsonrpc: '2.0', id, result })).status).toBe(202)
+      }
+      const text = { type: 'text', text: 'Yes' }
+      await reply('sampling/createMessage', { role: 'assistant', content: text, model: 'm' })
+      await reply('roots/list', { roots: [{ uri: 'file:///home/ann' }] })
+      expect(await stream.ended).toBe('ended')
+      expect(stream.methods).toEqual(['sampling/createMessage', 'roots/list', undefined])
+      expect(stream.messages.at(-1)?.result?.content?.[0]?.text).toBe('Yes in file:///home/ann')
+      server.sendToolListChanged()
+      await listening.notified('notifications/tools/list_changed')
+      expect(listening.methods).toEqual(['notifications/tools/list_changed'])
     },
   )
 
@@ -238,7 +270,7 @@ describe('the GET stream', () => {
 
   eachRevision(
     sessionRevisions,
-    'never carries responses or other messages of a request [HTTP-033, HTTP-032, HTTP-062]',
+    'never carries responses or other messages of a request [HTTP-033, HTTP-032]',
     async (revision) => {
       const server = workshop()
       registerLogging(server)
