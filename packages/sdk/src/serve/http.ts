@@ -100,7 +100,7 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     )
   checkPath('path', path)
   if (healthPath !== undefined) checkPath('healthPath', healthPath)
-  checkSse(path, options)
+  checkSsePaths(path, httpOptions)
   checkResource(options, host)
   if (wanted) checkInspector(host, path)
   const inspector = wanted === true ? await loadInspector() : wanted || undefined
@@ -174,19 +174,24 @@ function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query)
 }
 
-function isServed(requested: string, path: string, { sse }: HttpOptions): boolean {
-  if (requested === path) return true
-  if (!sse) return false
-  const { path: stream = '/sse', messagesPath = '/messages' } = sse === true ? {} : sse
-  return requested === stream || requested === messagesPath
+function isServed(requested: string, path: string, options: HttpOptions): boolean {
+  return requested === path || Object.values(ssePaths(options)).includes(requested)
+}
+
+/** The paths of HTTP+SSE, by the name of their option. Empty if it is not served. */
+function ssePaths({ sse }: HttpOptions): Record<string, string> {
+  if (!sse) return {}
+  const { path = '/sse', messagesPath = '/messages' } = sse === true ? {} : sse
+  return { 'sse.path': path, 'sse.messagesPath': messagesPath }
 }
 
 /** Combining the endpoints is possible, but not worth the complexity (2025-11-25 transports, backwards compatibility). */
-function checkSse(path: string, { sse }: HttpOptions): void {
-  if (typeof sse !== 'object') return
-  const name = sse.path === path ? 'sse.path' : sse.messagesPath === path ? 'sse.messagesPath' : undefined
-  if (name !== undefined)
-    throw new TypeError(`${name} is the path of the MCP endpoint ("${path}"). Choose another, or leave it out.`)
+function checkSsePaths(path: string, options: HttpOptions): void {
+  for (const [name, given] of Object.entries(ssePaths(options))) {
+    checkPath(name, given)
+    if (given !== path) continue
+    throw new TypeError(`${name} must differ from path, the MCP endpoint, but both are '${path}'. Choose another path.`)
+  }
 }
 
 function notFound(response: ServerResponse, path: string): void {

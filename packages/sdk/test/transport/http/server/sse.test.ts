@@ -26,6 +26,14 @@ describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
     expect(await middle.textOf('echo', { text: 'too' })).toBe('too')
   })
 
+  it.each([
+    ['sse.messagesPath', { sse: { messagesPath: '/mcp' } }],
+    ['sse.path', { path: '/sse', sse: true }],
+  ])('refuses %s equal to the path of the MCP endpoint when it starts [SSE-026]', async (name, options) => {
+    const starting = serveHttp(workshop(), { port: 0, exit: false, ...options })
+    await expect(starting).rejects.toThrow(`${name} must differ from path, the MCP endpoint`)
+  })
+
   it('is off by default [SSE-011]', async () => {
     await using http = await serve(workshop())
     const way = overHttp(http.url)
@@ -166,7 +174,7 @@ describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
     [{ messagesPath: '/mcp' }, 'sse.messagesPath'],
     [{ path: '/mcp' }, 'sse.path'],
   ])('is refused with %j, which would hide the MCP endpoint [SSE-027]', async (sse, option) => {
-    const message = `${option} is the path of the MCP endpoint ("/mcp"). Choose another, or leave it out.`
+    const message = `${option} must differ from path, the MCP endpoint, but both are '/mcp'. Choose another path.`
     await expect(serveHttp(workshop(), { port: 0, sse })).rejects.toThrow(new TypeError(message))
     await using http = await serve(workshop(), { path: '/other', sse })
     await using client = await Peer.open(http.url, '2025-11-25')
