@@ -37,7 +37,7 @@ export interface ServerOptions {
   filterLog?: LogFilter | undefined
   /**
    * Removes secrets, control characters and invisible characters from text that is sent to clients. Default: from the messages of
-   * errors and from log messages. `{ results: true }` adds the results of tools; `false` turns it off.
+   * errors and from log messages, and stack traces from log messages. `{ results: true }` adds the results of tools; `false` turns it off.
    */
   sanitize?: SanitizeOptions | false | undefined
   /** How long to collect changes of a list before clients are notified. Default 10. */
@@ -205,11 +205,14 @@ export function toSanitizer(
   }
 }
 
+/** They name files and functions, which clients need not know. */
+const stackFrames = /\n +at .*(?::\d+:\d+\)?|>\))/g
+
 /** Returns the filter of log messages: that of the author first, because it may look for what sanitizing removes. */
 export function toLogFilter({ filterLog }: ServerOptions, clean: Sanitize | undefined): LogFilter | undefined {
   if (!clean) return filterLog
   return (message, ctx) => {
     const allowed = filterLog ? filterLog(message, ctx) : message
-    return allowed && { ...allowed, data: sanitizeValue(allowed.data, clean) }
+    return allowed && { ...allowed, data: sanitizeValue(allowed.data, (text) => clean(text.replace(stackFrames, ''))) }
   }
 }

@@ -1,5 +1,13 @@
 import { connect } from 'tenon/client'
-import { ErrorCode, inputRequired, McpServer, ProtocolError, sanitizeText, ToolError } from 'tenon/server'
+import {
+  ErrorCode,
+  inputRequired,
+  McpServer,
+  ProtocolError,
+  type ServerOptions,
+  sanitizeText,
+  ToolError,
+} from 'tenon/server'
 import { describe, expect, it, vi } from 'vitest'
 import { everyWire } from '../../kit/every-wire.ts'
 import { notes } from './support.ts'
@@ -172,6 +180,39 @@ describe('log messages', () => {
     expect(logged).toEqual(expect.arrayContaining(fromHandler))
     if (wire.revision.id !== '2026-07-28') expect(logged).toContainEqual({ dsn: 'postgres://admin:[redacted]@db' })
     expect(pair.transcript.toString()).not.toContain('hunter2')
+  })
+
+  const heardFrom = async (data: unknown, options: ServerOptions = {}) => {
+    const server = new McpServer(info, { capabilities: { logging: {} }, ...options })
+    server.registerTool('work', {}, (_, ctx) => {
+      ctx.log.error(data)
+      return 'done'
+    })
+    const heard: unknown[] = []
+    await using client = await connect(server, { logLevel: 'debug' })
+    client.on('log', (message) => heard.push(message.data))
+    await client.callTool('work')
+    return heard[0]
+  }
+
+  it('contain no stack traces, in texts and in members [LOG-024]', async () => {
+    const { stack } = new Error('Disk full')
+    expect(stack).toMatch(/\n +at .*:\d+:\d+/)
+    expect(await heardFrom(stack)).toBe('Error: Disk full')
+    expect(await heardFrom({ failed: [{ stack, code: 'ENOSPC' }] })).toEqual({
+      failed: [{ stack: 'Error: Disk full', code: 'ENOSPC' }],
+    })
+    expect(await heardFrom('We meet\n  at noon')).toBe('We meet\n  at noon')
+    expect(await heardFrom(stack, { sanitize: false })).toBe(stack)
+  })
+
+  it('pass every text through the function of the author, which knows what is personal [LOG-023]', async () => {
+    const text = (before: string) => before.replace(/\S+@\S+/g, '[e-mail]').replace(/\+\d[\d ]{6,}/g, '[phone]')
+    const data = { user: { email: 'ada@example.com', phones: ['+44 20 7946 0000'] }, note: 'Ask ada@example.com' }
+    expect(await heardFrom(data, { sanitize: { text } })).toEqual({
+      user: { email: '[e-mail]', phones: ['[phone]'] },
+      note: 'Ask [e-mail]',
+    })
   })
 
   it('are shown to filterLog first, and sanitized afterwards [LOG-016]', async () => {
