@@ -29,7 +29,7 @@ describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
   it.each([
     ['sse.messagesPath', { sse: { messagesPath: '/mcp' } }],
     ['sse.path', { path: '/sse', sse: true }],
-  ])('refuses %s equal to the path of the MCP endpoint when it starts [SSE-026]', async (name, options) => {
+  ])('refuses %s equal to the path of the MCP endpoint when it starts [SSE-027]', async (name, options) => {
     const starting = serveHttp(workshop(), { port: 0, exit: false, ...options })
     await expect(starting).rejects.toThrow(`${name} must differ from path, the MCP endpoint`)
   })
