@@ -263,10 +263,43 @@ export const tools = [two, { name: 'three', execute: async () => 'Three' }]
       'a function that changes it',
       "const tool = { name: 'a', execute: async () => 'A' }\nObject.assign(tool, { canAccess })",
     ],
+    [
+      'a function of the program that changes it',
+      "const tool = { name: 'a', execute: async () => 'A' }\nfunction protect(t) { t.canAccess = check }\nprotect(tool)",
+    ],
+    ['a function that is not known', "const tool = { name: 'a', execute: async () => 'A' }\nprotect(tool)"],
+    ['another name', "const tool = { name: 'a', execute: async () => 'A' }\nconst same = tool\nsame.canAccess = check"],
+    [
+      'a list that changes it',
+      "const tool = { name: 'a', execute: async () => 'A' }\nfor (const each of [tool]) each.canAccess = check",
+    ],
+    [
+      'a list in a variable',
+      "const tool = { name: 'a', execute: async () => 'A' }\nconst all = [tool]\nall.forEach((each) => { each.canAccess = check })",
+    ],
+    [
+      'a method of a list',
+      "const tool = { name: 'a', execute: async () => 'A' }\nconst all = [tool]\nall.map(protect)",
+    ],
   ])('stays where it is not certain what it is: %s', (_, declaration) => {
     const { text, findings } = migrateOne(`${head}${declaration}\nserver.addTool(tool)\n`, 'index.js')
     expect(text).toContain('server.addTool(tool)')
     expect(findings.some(({ found }) => found === 'server.addTool')).toBe(true)
+  })
+
+  it('is found although the program reads it elsewhere', () => {
+    const { text } = migrateOne(
+      `${head}const tool = { name: 'a', execute: async () => 'A' }
+const all = [tool]
+console.error(tool.name, all.length, all.map((each) => each.name), { ...tool })
+for (const each of all) note(each.name)
+const show = (each) => console.error(each.name)
+show(tool)
+for (const each of all) server.addTool(each)
+`,
+      'index.js',
+    )
+    expect(text).toContain('for (const each of all) server.registerTool(each.name, {}, each.execute)')
   })
 
   it('stays if a function that gets it is exported, or passed on', () => {

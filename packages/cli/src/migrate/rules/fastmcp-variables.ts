@@ -1,5 +1,6 @@
 import {
   type CallExpression,
+  type ForOfStatement,
   type Identifier,
   Node,
   type ObjectLiteralExpression,
@@ -42,7 +43,7 @@ interface FoundTool {
 
 /**
  * Rewrites `server.addTool(tool)` into `server.registerTool(tool.name, { ... }, tool.execute)`. That is certain only if every
- * value of the variable is written out in the program, with members that are known. Returns false otherwise.
+ * value of the variable is written out in the program, with members that are known. Returns undefined otherwise.
  */
 export function rewriteToolVariable(
   rewrite: FileRewrite,
@@ -204,19 +205,49 @@ function isExported(name: Identifier): boolean {
   return isModified || name.getSourceFile().getExportedDeclarations().has(name.getText())
 }
 
-/** Whether a variable keeps its value, and what it holds is not changed anywhere. */
-function isConstant(name: Node): boolean {
-  return Node.isIdentifier(name) && !usesOf(name).some((use) => isChanged(use) || isArgumentOfObject(use))
+/** Whether a variable keeps its value, and nothing that gets it can change what it holds. */
+function isConstant(name: Node, depth = 0): boolean {
+  return Node.isIdentifier(name) && depth < 6 && usesOf(name).every((use) => isRead(use, depth + 1))
 }
 
-/** `Object.assign(tool, ...)` and the like. */
-function isArgumentOfObject(use: Identifier): boolean {
-  const call = use.getParent()
-  return (
-    Node.isCallExpression(call) &&
-    call.getExpression() !== use &&
-    /^(Object|Reflect)\./.test(call.getExpression().getText())
-  )
+/** Whether a use of a variable only reads it: a member, a copy, a tool that is added, a function that only reads it too. */
+function isRead(use: Identifier, depth: number): boolean {
+  if (isChanged(use)) return false
+  const parent = use.getParent()
+  if (Node.isPropertyAccessExpression(parent)) return isReadOfMember(parent, depth)
+  if (Node.isSpreadAssignment(parent) || Node.isSpreadElement(parent) || Node.isExportAssignment(parent)) return true
+  if (Node.isForOfStatement(parent)) return isConstant(loopVariable(parent), depth)
+  if (Node.isArrayLiteralExpression(parent)) return isListRead(parent, depth)
+  if (!Node.isCallExpression(parent)) return false
+  if (parent.getExpression() === use) return true
+  const callee = parent.getExpression()
+  if (Node.isPropertyAccessExpression(callee) && classOf(callee.getExpression()) === 'FastServer') return true
+  const parameter = functionBehind(callee)?.getParameters()[parent.getArguments().indexOf(use)]
+  return parameter !== undefined && !parameter.isRestParameter() && isConstant(parameter.getNameNode(), depth)
+}
+
+/** `tool.name`, or a call such as `tools.forEach(...)`, whose function gets what the list holds. */
+function isReadOfMember(access: PropertyAccessExpression, depth: number): boolean {
+  const call = access.getParent()
+  if (!Node.isCallExpression(call) || call.getExpression() !== access) return true
+  return call.getArguments().every((argument) => {
+    if (Node.isStringLiteral(argument) || Node.isNumericLiteral(argument)) return true
+    const [element, ...others] = functionBehind(argument)?.getParameters() ?? []
+    return element !== undefined && others.length === 0 && isConstant(element.getNameNode(), depth)
+  })
+}
+
+/** Whether a list in brackets is only read: in a loop, or in a variable that is only read. */
+function isListRead(list: Node, depth: number): boolean {
+  const parent = list.getParent()
+  if (Node.isForOfStatement(parent)) return isConstant(loopVariable(parent), depth)
+  if (Node.isVariableDeclaration(parent)) return isConstant(parent.getNameNode(), depth)
+  return Node.isPropertyAccessExpression(parent) && isReadOfMember(parent, depth)
+}
+
+function loopVariable(loop: ForOfStatement): Node {
+  const declared = loop.getInitializer()
+  return Node.isVariableDeclarationList(declared) ? declared.getDeclarations()[0]!.getNameNode() : declared
 }
 
 /** The uses of a name in all files, without its declaration and its imports. */
