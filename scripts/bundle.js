@@ -23,6 +23,7 @@ const names = [
   'testing-vitest',
   'testing-jest',
   'jsonrpc',
+  'internal',
 ]
 
 const fromSources = process.argv.includes('--sources')

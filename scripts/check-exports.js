@@ -85,6 +85,7 @@ const promised = {
   './testing/vitest': ['matchers'],
   './testing/jest': ['matchers'],
   './jsonrpc': ['Link', 'Exchange', 'classify', 'Prepared', 'TransportFault'],
+  './internal': ['safeText', 'isLoopbackHost', 'isObject'],
 }
 /** These run on every runtime, so they may load Node's modules only by a dynamic import. */
 const portable = ['.', './server', './client', './host', './schemas', './jsonrpc']
@@ -117,6 +118,9 @@ ${Object.keys(manifest.exports)
   .map((subpath, index) => `import * as all${index} from 'tenon${subpath.slice(1)}'\nconsole.log(all${index})`)
   .join('\n')}
 `
+
+/** For our other packages only, so users need neither a description nor declarations for old compilers. */
+const internal = './internal'
 
 const found = new Map()
 for (const [subpath, target] of Object.entries(manifest.exports)) {
@@ -185,7 +189,7 @@ async function checkPortable(subpath, file) {
 function checkReadme() {
   const readme = readFileSync(join(sdk, 'README.md'), 'utf8')
   for (const subpath of found.keys())
-    if (!readme.includes(`\`tenon${subpath.slice(1)}\``))
+    if (subpath !== internal && !readme.includes(`\`tenon${subpath.slice(1)}\``))
       problems.push(`packages/sdk/README.md does not list ${subpath}`)
 }
 
@@ -216,12 +220,13 @@ function checkStrictUser() {
 
 /** `moduleResolution: node10` reads `typesVersions` instead of `exports`. TypeScript 5 is the last version that supports it. */
 function checkClassicUser() {
-  const subpaths = [...found.keys()].filter((subpath) => subpath !== '.')
+  const subpaths = [...found.keys()].filter((subpath) => subpath !== internal)
   for (const subpath of subpaths) {
+    if (subpath === '.') continue
     const types = manifest.typesVersions['*'][subpath.slice(2)]
     if (types?.[0] !== manifest.exports[subpath].types) problems.push(`${subpath}: typesVersions differs from exports`)
   }
-  const user = [...found.keys()].map((subpath, index) => {
+  const user = subpaths.map((subpath, index) => {
     const name = promised[subpath][0]
     // A module without types would be any, which has every name.
     return `import { ${name} as a${index} } from 'tenon${subpath.slice(1)}'

@@ -109,6 +109,16 @@ for (const file of sources(root)) {
   if (leakingSignals.test(text.replace(commentOrString, '')))
     problems.push(`${path}: use joinSignals, not AbortSignal.any`)
 }
+// `tenon/internal` may change in any version. Nothing that users copy or read may name it.
+for (const folder of ['examples', 'packages/cli/templates', 'docs']) {
+  for (const file of filesBelow(new URL(`../${folder}`, import.meta.url).pathname)) {
+    const isAllowed = file.endsWith('docs/decisions.md')
+    if (!isAllowed && readFileSync(file, 'utf8').includes('tenon/internal'))
+      problems.push(
+        `${relative(new URL('..', import.meta.url).pathname, file)}: names tenon/internal, which is for our packages only`,
+      )
+  }
+}
 if (problems.length > 0) {
   console.error(problems.join('\n'))
   process.exit(1)
@@ -135,6 +145,15 @@ function checkRuntimeGlobals(path, text) {
   const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
   const found = code.match(runtimeGlobals)
   if (found) problems.push(`${path}: uses ${found[0]}; use clock, scheduler or random of util/ instead`)
+}
+
+function* filesBelow(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.name === 'node_modules' || entry.name === 'dist') continue
+    if (entry.isDirectory()) yield* filesBelow(path)
+    else if (/\.(?:[cm]?[jt]sx?|md|json)$/.test(entry.name)) yield path
+  }
 }
 
 /** Finds dates of revisions anywhere in a string or template, but not in comments. */

@@ -1,7 +1,8 @@
 import type { Client } from 'tenon/client'
+import { safeLine } from 'tenon/internal'
+import { wrap } from './columns.ts'
 import type { CommonFlags } from './options.ts'
 import type { Output } from './output.ts'
-import { safeLine, wrap } from './safe-text.ts'
 import { ServerOutput } from './server-output.ts'
 import { describeTarget, openTarget, resolveTarget, type TargetClientOptions, type TargetWords } from './target.ts'
 

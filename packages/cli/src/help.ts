@@ -1,6 +1,6 @@
+import { wrap } from './columns.ts'
 import { commandGroups } from './command-table.ts'
 import { type Output, proseWidth } from './output.ts'
-import { wrap } from './safe-text.ts'
 
 /** The output of `tenon` without arguments. */
 export const overview: readonly string[] = [

@@ -1,5 +1,6 @@
+import { safeJson, safeText } from 'tenon/internal'
+import { columnsOf, fit, padEnd, wrap } from './columns.ts'
 import { describeError } from './exit-codes.ts'
-import { columnsOf, fit, padEnd, safeJson, safeText, wrap } from './safe-text.ts'
 import { messageWithoutOutput } from './seen-output.ts'
 
 /** Options of `createOutput`. */

@@ -1,7 +1,8 @@
 import type { TracedHttpRequest, TracedHttpResponse, TracedMessage, TraceEvent, TraceListener } from 'tenon/client'
 import { redactTraceEvent } from 'tenon/host'
+import { safeJson, safeLine, safeText } from 'tenon/internal'
+import { wrap } from './columns.ts'
 import type { Output } from './output.ts'
-import { safeJson, safeLine, safeText, wrap } from './safe-text.ts'
 
 /** Returns a listener that prints the wire on stderr: one line per message, with details below. Secrets are redacted. */
 export function tracePrinter(output: Output): TraceListener {

@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 // The messages of the protocol: their schemas and types, and what goes with them. The schemas load zod. A module that
 // must load fast imports its types from here and its values from `shared/constants.ts`, `errors.ts` and `guards.ts`.
 
@@ -15,7 +16,6 @@ import type {
 } from './generated/protocol-types.ts'
 import type { AuthInfo } from './server/auth/types.ts'
 import { PROTOCOL_VERSION_META_KEY } from './shared/constants.ts'
-import { isPlainObject } from './shared/guards.ts'
 import { addProtocolSchemas } from './shared/protocol-schemas.ts'
 import { admit, answersWithoutInitialize } from './shared/without-initialize.ts'
 
@@ -126,9 +126,9 @@ type CompleteRequestFor<Reference> = Omit<CompleteRequest, 'params'> & {
 
 /** Whether a message is a request of a revision without a handshake. */
 function isAdmitted(value: unknown): boolean {
-  if (!isPlainObject(value) || typeof value.method !== 'string' || value.id === undefined) return false
-  const meta = isPlainObject(value.params) ? value.params._meta : undefined
-  if (!isPlainObject(meta) || typeof meta[PROTOCOL_VERSION_META_KEY] !== 'string') return false
+  if (!isObject(value) || typeof value.method !== 'string' || value.id === undefined) return false
+  const meta = isObject(value.params) ? value.params._meta : undefined
+  if (!isObject(meta) || typeof meta[PROTOCOL_VERSION_META_KEY] !== 'string') return false
   admit(value)
   return true
 }

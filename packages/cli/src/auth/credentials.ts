@@ -10,8 +10,8 @@ import {
 } from 'tenon/auth/client'
 import type { ConnectOptions } from 'tenon/client'
 import type { ServerConfig, ServerConfigs } from 'tenon/host'
+import { safeText } from 'tenon/internal'
 import type { Output } from '../output.ts'
-import { safeText } from '../safe-text.ts'
 
 /** Logins of all commands are in one file, which only the user can read. */
 export function loginStore(): TokenStore {

@@ -1,5 +1,6 @@
+import { safeLine } from 'tenon/internal'
+import { fit, wrap } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { fit, safeLine, wrap } from '../safe-text.ts'
 import type { Measurement } from './measure.ts'
 import type { ProcessUsage } from './process-usage.ts'
 

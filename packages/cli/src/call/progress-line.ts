@@ -1,6 +1,7 @@
 import type { Progress } from 'tenon/client'
+import { safeLine } from 'tenon/internal'
+import { fit } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { fit, safeLine } from '../safe-text.ts'
 
 const frames = ['|', '/', '-', '\\']
 const frameMs = 120

@@ -1,7 +1,8 @@
 import type { ContentBlock, GetPromptResult, ReadResourceResult } from 'tenon'
 import type { HostToolResult } from 'tenon/host'
+import { safeJson, safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { type Output, quote } from '../output.ts'
-import { safeJson, safeLine, wrap } from '../safe-text.ts'
 
 /** The result of a tool. Everything that a server sent has a bar in front. */
 export function viewToolResult(result: HostToolResult, output: Output): string[] {

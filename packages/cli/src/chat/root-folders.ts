@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import { safeLine } from 'tenon/internal'
 import type { Output } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 
 /** The absolute paths of folders as the user writes them: `~` is the home directory, which no shell replaces in a chat. */
 export function resolveFolders(folders: readonly string[]): string[] {

@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import type { Grant, Host, HostTool } from 'tenon/host'
+import { safeLine } from 'tenon/internal'
 import { parseArguments, splitWord } from '../arguments/parse-text.ts'
 import { splitWords } from '../arguments/split-words.ts'
+import { fit, padEnd } from '../columns.ts'
 import { CliError, exitCodes, usageError } from '../exit-codes.ts'
 import { viewServers } from '../host/server-view.ts'
 import { type Output, quote, twoColumns } from '../output.ts'
-import { fit, padEnd, safeLine } from '../safe-text.ts'
 import { viewPrompt, viewResource, viewToolResult } from './content-view.ts'
 import { noteMissing, resolveFolders } from './root-folders.ts'
 

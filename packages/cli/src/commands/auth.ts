@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
+import { safeText } from 'tenon/internal'
 import { explainAuth } from '../auth/explain/explain.ts'
 import { viewStep } from '../auth/explain/explain-view.ts'
+import { wrap } from '../columns.ts'
 import { CliError, exitCodes } from '../exit-codes.ts'
 import {
   addColorOption,
@@ -11,7 +13,6 @@ import {
   type OutputFlags,
 } from '../options.ts'
 import { createOutput } from '../output.ts'
-import { safeText, wrap } from '../safe-text.ts'
 import { urlOf } from '../target.ts'
 
 interface ExplainFlags extends OutputFlags, ConfigFlags, ConnectionFlags {

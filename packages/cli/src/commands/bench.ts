@@ -1,13 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { isObject, safeLine } from 'tenon/internal'
 import { Connections } from '../bench/connections.ts'
 import { measure } from '../bench/measure.ts'
 import { type BenchReport, summarize, viewBench } from '../bench/report.ts'
 import { readContract } from '../contract/contract.ts'
-import { isObject } from '../contract/json.ts'
 import { addTarget, findTarget, type TargetFlags } from '../contract/target-command.ts'
 import { exitCodes, usageError } from '../exit-codes.ts'
 import { createOutput } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 
 interface BenchFlags extends TargetFlags {
   tool?: string

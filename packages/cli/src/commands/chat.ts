@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { findConfigFiles } from 'tenon/host/node'
+import { safeLine } from 'tenon/internal'
 import { ChatLoop } from '../chat/chat-loop.ts'
 import { type LoadedModel, loadModel } from '../chat/load-model.ts'
 import { noteMissing, resolveFolders } from '../chat/root-folders.ts'
@@ -18,7 +19,6 @@ import {
   type OutputFlags,
 } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 import { type HostServers, resolveServers } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
 

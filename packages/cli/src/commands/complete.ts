@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { CompleteParams } from 'tenon'
+import { safeLine } from 'tenon/internal'
 import { parseTextWords } from '../arguments/parse-words.ts'
 import { connectTarget } from '../connect-target.ts'
 import { usageError } from '../exit-codes.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
 import { createOutput } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 import { splitWords } from '../words.ts'
 
 /** Registers `tenon complete`: suggests values for an argument of a prompt or a variable of a resource template. */

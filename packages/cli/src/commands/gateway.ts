@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { createGateway, type Host, redactSecrets } from 'tenon/host'
 import { type ConfigWatcher, fileAudit, watchConfigFile } from 'tenon/host/node'
+import { safeLine } from 'tenon/internal'
 import { type Server, serveStdio } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
 import { withLogins } from '../auth/credentials.ts'
@@ -22,7 +23,6 @@ import {
   parsePort,
 } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 import {
   addCallerOptions,
   type CallerAuth,

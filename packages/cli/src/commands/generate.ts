@@ -1,12 +1,13 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { readContract } from '../contract/contract.ts'
 import { addTarget, findTarget, type TargetFlags } from '../contract/target-command.ts'
 import { CliError } from '../exit-codes.ts'
 import { writeCli } from '../generate/cli-file.ts'
 import { writeClient } from '../generate/client-file.ts'
 import { createOutput, type Output } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 import { openTarget, type Target } from '../target.ts'
 
 interface GenerateFlags extends TargetFlags {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { safeLine } from 'tenon/internal'
 import { createInspector, type Inspector } from '../inspector/inspector.ts'
 import { listen } from '../inspector/listen.ts'
 import { openOnKey, openPage } from '../inspector/open-page.ts'
@@ -14,7 +15,6 @@ import {
   type RevisionFlags,
 } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 import { untilStopped } from '../stop-signal.ts'
 import { resolveServers, type TargetWords } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { Tool } from 'tenon'
 import { type ToolFormat, toolsFor } from 'tenon/host'
+import { safeJson, safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { readContract } from '../contract/contract.ts'
 import { addTarget, findTarget, type TargetFlags } from '../contract/target-command.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -8,7 +10,6 @@ import { lint as findProblems } from '../lint/lint.ts'
 import { countProblems, type LintReport, viewReport } from '../lint/report.ts'
 import { estimateTokens } from '../lint/size.ts'
 import { createOutput, type Output } from '../output.ts'
-import { safeJson, safeLine, wrap } from '../safe-text.ts'
 import { openTarget } from '../target.ts'
 
 interface LintFlags extends TargetFlags {

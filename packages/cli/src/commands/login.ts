@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { findLogin, forgetLogin, oauth, type StoredLogin } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
+import { safeLine } from 'tenon/internal'
 import { loginStore, showLogin, storeWithoutLogin } from '../auth/credentials.ts'
+import { wrap } from '../columns.ts'
 import { isAuthorizationError, loginRequired } from '../exit-codes.ts'
 import {
   addColorOption,
@@ -14,7 +16,6 @@ import {
 } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
 import { tracePrinter } from '../print-trace.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 import { urlOf } from '../target.ts'
 
 interface LoginFlags extends OutputFlags, ConfigFlags, ConnectionFlags {

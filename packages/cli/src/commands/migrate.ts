@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { safeLine, safeText } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { CliError } from '../exit-codes.ts'
 import type { Finding } from '../migrate/finding.ts'
 import type { ProjectFiles } from '../migrate/project-files.ts'
 import { addColorOption, addJsonOption, type OutputFlags } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
-import { safeLine, safeText, wrap } from '../safe-text.ts'
 
 interface MigrateFlags extends OutputFlags {
   dryRun?: boolean

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { safeLine } from 'tenon/internal'
 import { parseTextWords } from '../arguments/parse-words.ts'
 import { connectTarget } from '../connect-target.ts'
 import { usageError } from '../exit-codes.ts'
@@ -6,7 +7,6 @@ import { promptOrSimilar } from '../find-missing.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
 import { createOutput } from '../output.ts'
 import { type ContentFlags, ContentWriter } from '../results/show-content.ts'
-import { safeLine } from '../safe-text.ts'
 import { splitWords } from '../words.ts'
 
 type PromptFlags = CommonFlags & ContentFlags

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { ServerConfig } from 'tenon/host'
+import { safeLine } from 'tenon/internal'
 import { serveStdio } from 'tenon/server'
 import { usageError } from '../exit-codes.ts'
 import { CallLog } from '../gateway/call-log.ts'
@@ -17,7 +18,6 @@ import {
   parsePort,
 } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 import {
   addCallerOptions,
   type CallerAuth,

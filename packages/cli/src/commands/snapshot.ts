@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { readContract } from '../contract/contract.ts'
 import { toSnapshot } from '../contract/snapshot.ts'
 import { addTarget, findTarget, type TargetFlags } from '../contract/target-command.ts'
 import { CliError } from '../exit-codes.ts'
 import { createOutput } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 import { openTarget } from '../target.ts'
 
 interface SnapshotFlags extends TargetFlags {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Client, TaskHandle } from 'tenon/client'
+import { safeLine } from 'tenon/internal'
 import { withInterrupt } from '../call/interrupt.ts'
 import { ProgressLine } from '../call/progress-line.ts'
 import { questionHandlers } from '../call/question-handlers.ts'
@@ -10,7 +11,6 @@ import { addCommonOptions, type CommonFlags } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
 import type { ContentFlags } from '../results/show-content.ts'
 import { showToolResult } from '../results/tool-result.ts'
-import { safeLine } from '../safe-text.ts'
 import { splitWords } from '../words.ts'
 
 interface TaskFlags extends CommonFlags, ContentFlags {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
+import { isLoopbackHost } from 'tenon/internal'
 import { type ReadContract, readContract } from '../contract/contract.ts'
 import { addTarget, findTarget, type TargetFlags } from '../contract/target-command.ts'
 import { CliError, exitCodes, usageError } from '../exit-codes.ts'
 import { createOutput, type Output } from '../output.ts'
 import { openTarget, type Target } from '../target.ts'
-import { isLoopback } from '../test/attack/http-checks.ts'
 import { runAttack } from '../test/attack/run-attack.ts'
 import { createBridge } from '../test/bridge.ts'
 import type { CheckResult } from '../test/check.ts'
@@ -62,7 +62,8 @@ async function test(words: string[], flags: TestFlags, program: Command): Promis
 
 function checkFlags({ config }: Target, flags: TestFlags): void {
   if (!flags.conformance && !flags.attack) throw usageError('There is nothing to run.', 'Add --attack.')
-  if (!flags.attack || !('url' in config) || isLoopback(new URL(config.url)) || flags.iOwnThisServer) return
+  if (!flags.attack || !('url' in config) || isLoopbackHost(new URL(config.url).hostname) || flags.iOwnThisServer)
+    return
   throw new CliError('not-your-server', `--attack sends hostile requests, and ${config.url} is not on this machine.`, {
     hint: 'Pass --i-own-this-server if you may do that.',
   })

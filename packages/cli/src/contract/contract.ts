@@ -1,6 +1,6 @@
 import type { Params, Prompt, Resource, ResourceTemplateInfo, Tool } from 'tenon'
 import type { Client } from 'tenon/client'
-import { isObject, type JsonObject } from './json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 
 /** What a server offers to clients, and so what its clients depend on. */
 export interface Contract {

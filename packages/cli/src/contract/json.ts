@@ -1,11 +1,4 @@
-/** A JSON object that a server sent. */
-export type JsonObject = Readonly<Record<string, unknown>>
-
-/** Tells whether a value is a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
+import { isObject, type JsonObject } from 'tenon/internal'
 /** Returns an own member of an object. Names such as `__proto__` and `constructor` never reach the prototype. */
 export function own(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
@@ -19,6 +12,11 @@ export function objectOf(value: unknown): JsonObject {
 /** Returns the value if it is a list, otherwise an empty list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
+}
+
+/** Returns the value if it is a string. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 /** Returns the strings of a list. */

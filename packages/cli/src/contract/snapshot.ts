@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { isObject, safeJson } from 'tenon/internal'
 import { CliError, exitCodes, usageError } from '../exit-codes.ts'
-import { safeJson } from '../safe-text.ts'
 import { type Contract, checkDefinitions } from './contract.ts'
-import { isObject, sortKeys } from './json.ts'
+import { sortKeys } from './json.ts'
 
 /** The version of the file format. */
 const formatVersion = 1

@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import {
   addColorOption,
   addJsonOption,
@@ -10,7 +12,6 @@ import {
   type RevisionFlags,
 } from '../options.ts'
 import type { Output } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 import { describeTarget, resolveTarget, type Target } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, listOf, objectOf } from './json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
+import { listOf, objectOf } from './json.ts'
 
 /** A schema within a schema. */
 export interface SchemaNode {

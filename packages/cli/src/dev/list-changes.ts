@@ -1,5 +1,6 @@
 import { type JsonObject, metaKeys, type RpcNotification, type RpcRequest } from 'tenon'
-import { isObject, metaOf } from './messages.ts'
+import { isObject } from 'tenon/internal'
+import { metaOf } from './messages.ts'
 import { listNames, type SessionMemory } from './session-memory.ts'
 
 /**

@@ -1,4 +1,5 @@
 import type { JsonObject, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from 'tenon'
+import { isObject } from 'tenon/internal'
 
 /** Whether a received value is a request. Other members are not checked: the receiver of the message does that. */
 export function isRequest(value: unknown): value is RpcRequest {
@@ -13,11 +14,6 @@ export function isNotification(value: unknown): value is RpcNotification {
 /** Whether a received value responds to a request whose id is known. */
 export function isResponse(value: unknown): value is RpcResponse & { id: RequestId } {
   return isObject(value) && value.method === undefined && isId(value.id)
-}
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether a value can be the id of a request. */

@@ -1,7 +1,8 @@
 import type { RpcMessage, RpcRequest } from 'tenon'
+import { isObject, safeLine } from 'tenon/internal'
+import { columnsOf, fit, padEnd } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { columnsOf, fit, padEnd, safeLine } from '../safe-text.ts'
-import { isObject, isResponse, subjectOf } from './messages.ts'
+import { isResponse, subjectOf } from './messages.ts'
 
 /** Prints one line per request on stderr: time, method, name, duration and outcome. */
 export class RequestLog {

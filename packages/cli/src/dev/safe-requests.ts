@@ -1,5 +1,5 @@
 import type { JsonObject, RpcRequest } from 'tenon'
-import { isObject } from './messages.ts'
+import { isObject } from 'tenon/internal'
 
 /** Requests that change nothing, or that have the same effect when they are sent twice. */
 const safeMethods: ReadonlySet<string> = new Set([

@@ -1,5 +1,6 @@
 import { type JsonObject, metaKeys, type RpcNotification, type RpcRequest } from 'tenon'
-import { isObject, metaOf } from './messages.ts'
+import { isObject } from 'tenon/internal'
+import { metaOf } from './messages.ts'
 
 /** The lists that a server can offer, which are also the names of their capabilities. */
 export const listNames = ['tools', 'prompts', 'resources'] as const

@@ -1,6 +1,7 @@
 import { metaKeys, type RequestId, type RpcMessage, type RpcNotification, type RpcRequest } from 'tenon'
+import { isObject } from 'tenon/internal'
 import type { DevSession } from './dev-session.ts'
-import { isId, isNotification, isObject, isRequest, isResponse, metaOf, withMeta } from './messages.ts'
+import { isId, isNotification, isRequest, isResponse, metaOf, withMeta } from './messages.ts'
 
 /** One HTTP request of a client without a session. */
 export interface SharedClient {

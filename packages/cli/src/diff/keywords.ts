@@ -1,4 +1,5 @@
-import { type JsonObject, listOf, stringsOf, toStableJson } from '../contract/json.ts'
+import type { JsonObject } from 'tenon/internal'
+import { listOf, stringsOf, toStableJson } from '../contract/json.ts'
 import { type Direction, type SchemaChange, show } from './schema-change.ts'
 
 const allTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']

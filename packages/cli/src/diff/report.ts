@@ -1,5 +1,6 @@
+import { safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 import { type Change, type Level, levels } from './change.ts'
 
 /** The output of `tenon diff --json`, documented in docs/cli-checks.md. */

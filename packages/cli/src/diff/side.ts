@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
+import { safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { type Contract, readContract } from '../contract/contract.ts'
 import { readSnapshot } from '../contract/snapshot.ts'
 import { noteSource, type TargetFlags } from '../contract/target-command.ts'
 import { usageError } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 import { openTarget, resolveTarget, type Target } from '../target.ts'
 
 /** Reads one side of a comparison: a snapshot file, or a server, whose command is one quoted word. */

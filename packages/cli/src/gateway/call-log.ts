@@ -1,6 +1,7 @@
 import type { AuditLog, AuditRecord } from 'tenon/host'
+import { safeLine } from 'tenon/internal'
+import { columnsOf, fit, padEnd } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { columnsOf, fit, padEnd, safeLine } from '../safe-text.ts'
 
 /** Prints one line per call, from the records that the host writes to its audit log. */
 export class CallLog implements AuditLog {

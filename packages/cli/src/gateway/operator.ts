@@ -7,10 +7,11 @@ import {
   type PolicyRule,
   terminalApproval,
 } from 'tenon/host'
+import { safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { CliError, exitCodes } from '../exit-codes.ts'
 import { rememberDenials } from '../host/remember-denials.ts'
 import type { Output } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 
 /** Options of `createOperator`. */
 export interface OperatorOptions {

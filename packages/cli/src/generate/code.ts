@@ -1,4 +1,5 @@
-import { safeJson, safeText, wrap } from '../safe-text.ts'
+import { safeJson, safeText } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 
 /**
  * Writes a JSON value as a JavaScript expression on one or more lines. Strings are escaped, also those with line separators, bidi

@@ -1,6 +1,7 @@
 import type { Host } from 'tenon/host'
+import { safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 
 /** Limits the findings that are remembered as shown. */
 const maxShown = 1_000

@@ -1,8 +1,9 @@
 import { createHost, type Host, type HostOptions } from 'tenon/host'
+import { safeLine } from 'tenon/internal'
 import { withLogins } from '../auth/credentials.ts'
+import { wrap } from '../columns.ts'
 import { usageError } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
-import { safeLine, wrap } from '../safe-text.ts'
 import type { HostServers } from '../target.ts'
 import { defaultStorePath, policyHint } from './host-files.ts'
 

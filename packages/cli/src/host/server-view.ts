@@ -1,7 +1,8 @@
 import { McpError } from 'tenon'
 import type { Host, ServerStatus } from 'tenon/host'
+import { safeLine } from 'tenon/internal'
+import { columnsOf, fit, padEnd } from '../columns.ts'
 import type { Paint } from '../output.ts'
-import { columnsOf, fit, padEnd, safeLine } from '../safe-text.ts'
 
 /** One line per server: id, state, and its tools or what is wrong. Connects servers whose tools are not known. */
 export async function viewServers(host: Host, width: number, paint: Paint): Promise<string[]> {

@@ -1,5 +1,6 @@
 import type { TracedHttpRequest, TracedHttpResponse, TraceEvent } from 'tenon/client'
-import { isObject, type JsonObject, textOf } from './json-objects.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
+import { textOf } from '../contract/json.ts'
 import type { AuthStep } from './protocol.ts'
 
 /** What a request says about the authorization of a server: what was expected, and what was found. */

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isLoopbackAddress, isLoopbackHost } from 'tenon/internal'
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -14,7 +15,9 @@ export interface Refusal {
 export function refuseForeign({ headers, socket }: IncomingMessage): Refusal | undefined {
   const { host = '', origin } = headers
   if (!isLoopbackAddress(socket.remoteAddress ?? '')) return forbidden('The inspector serves this machine only.')
-  if (!isLoopbackHost(host)) return forbidden(`Not a name of this machine: ${host.slice(0, 200)}`)
+  // Any port: it may be forwarded from another one.
+  if (!isLoopbackHost(host.replace(/:\d{1,5}$/, '')))
+    return forbidden(`Not a name of this machine: ${host.slice(0, 200)}`)
   if (origin !== undefined && origin !== `http://${host}`) return forbidden('The request comes from another web page.')
   return undefined
 }
@@ -40,13 +43,4 @@ function digest(text: string): Buffer {
 
 function forbidden(message: string): Refusal {
   return { status: 403, message }
-}
-
-/** Any port: it may be forwarded from another one. */
-function isLoopbackHost(host: string): boolean {
-  return /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i.test(host)
-}
-
-function isLoopbackAddress(address: string): boolean {
-  return address === '::1' || /^(::ffff:)?127\./.test(address)
 }

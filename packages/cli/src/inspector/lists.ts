@@ -1,6 +1,6 @@
 import type { Client } from 'tenon/client'
+import type { JsonObject } from 'tenon/internal'
 import type { EventLog } from './event-log.ts'
-import type { JsonObject } from './json-objects.ts'
 import type { ListName, ListRead } from './protocol.ts'
 import { toShownError } from './shown-error.ts'
 

@@ -1,5 +1,5 @@
 import { metaKeys } from 'tenon'
-import { isObject, type JsonObject } from './json-objects.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 import { currentOperation } from './operation-context.ts'
 
 /** The direction of a message. */

@@ -1,6 +1,6 @@
 import { openBrowser } from 'tenon/auth/client'
+import { safeLine } from 'tenon/internal'
 import type { Output } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 
 /** Opens the page in the browser of the user. If there is none, the user has the URL. */
 export async function openPage(url: string, output: Output): Promise<void> {

@@ -1,8 +1,8 @@
 import { type CompleteParams, type LoggingLevel, loggingLevels, McpError } from 'tenon'
 import type { Client, RequestOptions } from 'tenon/client'
+import { isObject, type JsonObject } from 'tenon/internal'
 import { usageError } from '../exit-codes.ts'
 import type { InspectedServer, OpenConnection } from './inspected-server.ts'
-import { isObject, type JsonObject } from './json-objects.ts'
 import { listNames } from './lists.ts'
 import type { OperationEnded, OperationRequest } from './protocol.ts'
 

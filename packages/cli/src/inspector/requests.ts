@@ -1,6 +1,6 @@
 import { type RevisionId, revisionIds } from 'tenon'
 import type { Root } from 'tenon/client'
-import { isObject, type JsonObject } from './json-objects.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 import type { ConnectRequest, OperationRequest, QuestionAnswer } from './protocol.ts'
 import { ApiError } from './request-body.ts'
 

@@ -1,5 +1,6 @@
 import type { Task } from 'tenon'
-import { isObject, type JsonObject, textOf } from './json-objects.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
+import { textOf } from '../contract/json.ts'
 
 /** A task that changed. */
 export interface TaskUpdate {

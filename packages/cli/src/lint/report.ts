@@ -1,5 +1,6 @@
+import { safeLine } from 'tenon/internal'
+import { fit, padEnd, wrap } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { fit, padEnd, safeLine, wrap } from '../safe-text.ts'
 import { type Problem, type Severity, severities } from './problem.ts'
 
 /** The output of `tenon lint --json`, documented in docs/cli-checks.md. */

@@ -1,6 +1,7 @@
 import type { Tool } from 'tenon'
+import { isObject, type JsonObject } from 'tenon/internal'
 import { compileJsonSchema } from 'tenon/server'
-import { isObject, type JsonObject, listOf, objectOf, stringsOf } from '../contract/json.ts'
+import { listOf, objectOf, stringsOf } from '../contract/json.ts'
 import { escapePointer, listSchemas, type SchemaNode } from '../contract/walk-schema.ts'
 import { argumentName, maxEnumValues, maxProperties, maxSchemaDepth, olderSchemaDepth } from './limits.ts'
 import type { Problem, Rule, Severity } from './problem.ts'

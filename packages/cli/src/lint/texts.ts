@@ -1,6 +1,7 @@
 import type { Prompt, Tool } from 'tenon'
 import { inspectDefinitions } from 'tenon/host'
-import { isObject, objectOf } from '../contract/json.ts'
+import { isObject } from 'tenon/internal'
+import { objectOf } from '../contract/json.ts'
 import { maxDescriptionChars } from './limits.ts'
 import type { LintInput, Problem, Rule } from './problem.ts'
 

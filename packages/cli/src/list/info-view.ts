@@ -1,6 +1,7 @@
 import type { Prompt, Resource, ResourceTemplateInfo, Tool } from 'tenon'
+import { safeJson, safeLine } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import { type Output, quote, twoColumns } from '../output.ts'
-import { safeJson, safeLine, wrap } from '../safe-text.ts'
 import { viewServer } from './offer-view.ts'
 import type { Info } from './read-info.ts'
 import { annotationsOf, argumentsOf } from './schema-view.ts'

@@ -1,7 +1,8 @@
 import type { Tool } from 'tenon'
 import { getDisplayName } from 'tenon/client'
+import { safeLine } from 'tenon/internal'
+import { fit, wrap } from '../columns.ts'
 import { type Output, quote, twoColumns } from '../output.ts'
-import { fit, safeLine, wrap } from '../safe-text.ts'
 import type { Offer, ServerName } from './read-offer.ts'
 import { annotationsOf, usageOf } from './schema-view.ts'
 

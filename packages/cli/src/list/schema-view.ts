@@ -1,5 +1,5 @@
 import type { Tool } from 'tenon'
-import { safeLine } from '../safe-text.ts'
+import { safeLine } from 'tenon/internal'
 
 /** One argument of a tool, as users see it. */
 export interface ArgumentView {

@@ -1,5 +1,6 @@
+import { safeLine } from 'tenon/internal'
+import { columnsOf, fit, padEnd } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { columnsOf, fit, padEnd, safeLine } from '../safe-text.ts'
 import type { CheckedServer } from './check-servers.ts'
 
 /** Shows configured servers by config file: name, state, tools, time, and what is wrong or where it is. */

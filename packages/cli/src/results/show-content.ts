@@ -1,6 +1,6 @@
 import type { BlobResourceContents, ContentBlock, TextResourceContents } from 'tenon'
+import { safeJson, safeLine, safeText } from 'tenon/internal'
 import type { Output } from '../output.ts'
-import { safeJson, safeLine, safeText } from '../safe-text.ts'
 import { type Binary, type SavedFile, saveFile } from './save-files.ts'
 
 /** Options of commands that print content. */

@@ -1,7 +1,7 @@
 import type { ToolResult } from 'tenon/client'
+import { safeJson } from 'tenon/internal'
 import { exitCodes } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
-import { safeJson } from '../safe-text.ts'
 import { type ContentFlags, ContentWriter } from './show-content.ts'
 
 /** Prints the result of a tool. If the tool failed, the exit code becomes 1. */

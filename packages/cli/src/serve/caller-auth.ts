@@ -2,11 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { jwtVerifier, type TokenVerifier } from 'tenon/auth/server'
+import { isLoopbackHost, safeLine } from 'tenon/internal'
 import { usageError } from '../exit-codes.ts'
-import { isLoopback } from '../listen.ts'
 import { collect } from '../options.ts'
 import type { Output } from '../output.ts'
-import { safeLine } from '../safe-text.ts'
 
 /** Options that say who may call over HTTP. */
 export interface CallerFlags {
@@ -61,7 +60,7 @@ export function readCallerAuth(flags: CallerFlags, address: string | undefined):
   checkLengths(tokens, address)
   const verifiers = [...(tokens.size > 0 ? [tokenVerifier(tokens)] : []), ...(jwt ? [createJwtVerifier(jwt)] : [])]
   if (verifiers.length === 0) {
-    if (isLoopback(address)) return undefined
+    if (isLoopbackHost(address)) return undefined
     throw usageError(`Listening on ${address || 'all addresses'} needs a token: other machines can reach it.`, ways)
   }
   return {
@@ -195,7 +194,7 @@ function createJwtVerifier(options: JwtOptions): TokenVerifier {
 function checkPublicUrl({ oauth, publicUrl }: CallerFlags, address: string): void {
   if (publicUrl !== undefined && !/^https?:$/.test(URL.canParse(publicUrl) ? new URL(publicUrl).protocol : ''))
     throw usageError(`Not a URL: ${publicUrl}`, 'Example: --public-url https://mcp.example.com/mcp')
-  if (oauth === undefined || publicUrl !== undefined || isLoopback(address)) return
+  if (oauth === undefined || publicUrl !== undefined || isLoopbackHost(address)) return
   throw usageError(
     '--oauth needs --public-url here: tokens are issued for the URL that callers use.',
     'Example: --public-url https://mcp.example.com/mcp',
@@ -230,7 +229,7 @@ function shortOf(tokens: Tokens): string[] {
 /** Whoever reaches the address can try tokens. */
 function checkLengths(tokens: Tokens, address: string): void {
   const short = shortOf(tokens)
-  if (short.length === 0 || isLoopback(address)) return
+  if (short.length === 0 || isLoopbackHost(address)) return
   throw usageError(
     `The token of ${short.join(', ')} is too short for ${address || 'all addresses'}: other machines can guess it.`,
     `Use at least ${minLength} random characters (openssl rand -hex 32), or listen on 127.0.0.1.`,

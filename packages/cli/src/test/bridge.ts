@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { StdioClientTransport } from 'tenon/client'
 import type { CommandServerConfig } from 'tenon/host'
-import { isObject, type JsonObject } from '../contract/json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 
 /** A stdio server that can be reached over HTTP. */
 export interface Bridge {

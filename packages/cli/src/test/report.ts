@@ -1,5 +1,6 @@
+import { safeLine } from 'tenon/internal'
+import { columnsOf, fit, padEnd, wrap } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { columnsOf, fit, padEnd, safeLine, wrap } from '../safe-text.ts'
 import type { CheckResult } from './check.ts'
 
 /** The output of `tenon test --json`, documented in docs/cli-checks.md. */

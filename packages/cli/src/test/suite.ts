@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { isObject, type JsonObject } from '../contract/json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 import { CliError } from '../exit-codes.ts'
 
 /** The package with the official scenarios, and the version that is downloaded if none is installed. */

@@ -1,5 +1,6 @@
+import { safeJson, safeLine, safeText } from 'tenon/internal'
+import { wrap } from '../columns.ts'
 import type { Output } from '../output.ts'
-import { safeJson, safeLine, safeText, wrap } from '../safe-text.ts'
 import type { WatchEvent } from './events.ts'
 
 /** One line for an event, with the time in front. Longer texts go on below. */

@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 import { compileJsonSchema, type JsonSchemaCheck } from 'tenon/server'
 import type {
   ClientCapabilities,
@@ -7,7 +8,6 @@ import type {
   Result,
 } from '../generated/protocol-types.ts'
 import { ErrorCode, McpError } from '../shared/errors.ts'
-import { isPlainObject } from '../shared/guards.ts'
 import type { JsonSchemaType, jsonSchemaValidator } from '../validation/types.ts'
 
 type Block = { type: string; id?: string; toolUseId?: string }
@@ -92,7 +92,7 @@ function describe(issues: ReturnType<JsonSchemaCheck>): string | undefined {
 }
 
 function answerProblem(method: string, params: object | undefined, result: Result): string | undefined {
-  if (!isPlainObject(result)) return 'expected an object'
+  if (!isObject(result)) return 'expected an object'
   if (method === 'roots/list') return Array.isArray(result.roots) ? undefined : 'roots must be an array'
   if (method === 'elicitation/create') return elicitProblem(result)
   return method === 'sampling/createMessage' ? sampledProblem(result, 'tools' in (params ?? {})) : undefined
@@ -102,14 +102,14 @@ function elicitProblem({ action, content }: Result): string | undefined {
   if (action !== 'accept' && action !== 'decline' && action !== 'cancel') {
     return 'action must be "accept", "decline" or "cancel"'
   }
-  return content === undefined || content === null || isPlainObject(content) ? undefined : 'content must be an object'
+  return content === undefined || content === null || isObject(content) ? undefined : 'content must be an object'
 }
 
 function sampledProblem({ model, role, content }: Result, hasTools: boolean): string | undefined {
   if (typeof model !== 'string') return 'model must be a string'
   if (role !== 'user' && role !== 'assistant') return 'role must be "user" or "assistant"'
   if (Array.isArray(content)) return hasTools ? undefined : 'content must be a single block'
-  return isPlainObject(content) ? undefined : 'content must be an object'
+  return isObject(content) ? undefined : 'content must be an object'
 }
 
 function blocksOf(content: unknown): Block[] {

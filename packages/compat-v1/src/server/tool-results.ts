@@ -1,6 +1,6 @@
+import { isObject } from 'tenon/internal'
 import type { Request, Result } from '../generated/protocol-types.ts'
 import { ErrorCode, McpError } from '../shared/errors.ts'
-import { isPlainObject } from '../shared/guards.ts'
 
 /** Checks the result of a tool call. Returns it with `content`, which every result has. */
 export function checkToolCallResult({ params }: Request, result: Result): Result {
@@ -11,16 +11,15 @@ export function checkToolCallResult({ params }: Request, result: Result): Result
 }
 
 function checkCreatedTask(result: Result): Result {
-  const { task } = isPlainObject(result) ? result : {}
-  if (isPlainObject(task) && typeof task.taskId === 'string' && typeof task.status === 'string') return result
+  const { task } = isObject(result) ? result : {}
+  if (isObject(task) && typeof task.taskId === 'string' && typeof task.status === 'string') return result
   throw new McpError(ErrorCode.InvalidParams, 'Invalid task creation result: task must have a taskId and a status')
 }
 
 function resultProblem(result: unknown): string | undefined {
-  if (!isPlainObject(result)) return 'expected an object'
+  if (!isObject(result)) return 'expected an object'
   const { content, structuredContent, isError } = result
-  if (structuredContent !== undefined && !isPlainObject(structuredContent))
-    return 'structuredContent: expected an object'
+  if (structuredContent !== undefined && !isObject(structuredContent)) return 'structuredContent: expected an object'
   if (isError !== undefined && typeof isError !== 'boolean') return 'isError: expected a boolean'
   if (content === undefined) return undefined
   if (!Array.isArray(content)) return 'content: expected an array'
@@ -32,7 +31,7 @@ function resultProblem(result: unknown): string | undefined {
 }
 
 function blockProblem(block: unknown): string | undefined {
-  if (!isPlainObject(block)) return 'expected an object'
+  if (!isObject(block)) return 'expected an object'
   switch (block.type) {
     case 'text':
       return typeof block.text === 'string' ? undefined : 'text: expected a string'
@@ -53,6 +52,6 @@ function blockProblem(block: unknown): string | undefined {
 }
 
 function isContents(resource: unknown): boolean {
-  if (!isPlainObject(resource) || typeof resource.uri !== 'string') return false
+  if (!isObject(resource) || typeof resource.uri !== 'string') return false
   return typeof resource.text === 'string' || typeof resource.blob === 'string'
 }

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from 'tenon/internal'
 /**
  * Rewrites a JSON Schema of a zod 3 schema as programs for version 1 of the official SDK publish it: in draft-07, with
  * objects that name no other keys closed, and with short unions as a list of types or values.
@@ -8,8 +9,6 @@ export function toDraft07(schema: JsonObject): JsonObject {
 
 /** The URI of the dialect. */
 export const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
-
-type JsonObject = Record<string, unknown>
 
 /** Rewrites the tuples of a JSON Schema of 2020-12, which is what differs between the two for zod 4. */
 export function withDraft07Tuples(schema: JsonObject): JsonObject {
@@ -84,8 +83,4 @@ function unique(types: unknown[]): unknown {
 
 function isEmpty(value: object): boolean {
   return Object.keys(value).length === 0
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

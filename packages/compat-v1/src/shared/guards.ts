@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 // Checks of messages that need no zod, so that servers start without loading it. They accept what the schemas of
 // `types.ts` accept.
 
@@ -20,7 +21,7 @@ export const isJSONRPCNotification = (value: unknown): value is JSONRPCNotificat
 
 /** Whether a value is a response with a result. */
 export const isJSONRPCResultResponse = (value: unknown): value is JSONRPCResultResponse =>
-  isEnvelope(value, resultKeys) && isRequestId(value.id) && isPlainObject(value.result) && hasValidMeta(value.result)
+  isEnvelope(value, resultKeys) && isRequestId(value.id) && isObject(value.result) && hasValidMeta(value.result)
 
 /**
  * Whether a value is a response with a result.
@@ -33,7 +34,7 @@ export const isJSONRPCResponse = isJSONRPCResultResponse
 export const isJSONRPCErrorResponse = (value: unknown): value is JSONRPCErrorResponse =>
   isEnvelope(value, errorKeys) &&
   (value.id === undefined || isRequestId(value.id)) &&
-  isPlainObject(value.error) &&
+  isObject(value.error) &&
   Number.isSafeInteger(value.error.code) &&
   typeof value.error.message === 'string'
 
@@ -46,15 +47,10 @@ export const isJSONRPCError = isJSONRPCErrorResponse
 
 /** Whether a value has the fields that requests which can run as a task share. */
 export const isTaskAugmentedRequestParams = (value: unknown): value is TaskAugmentedRequestParams =>
-  isPlainObject(value) &&
+  isObject(value) &&
   hasValidMeta(value) &&
   (value.task === undefined ||
-    (isPlainObject(value.task) && (value.task.ttl === undefined || Number.isFinite(value.task.ttl))))
-
-/** Whether a value is an object that is not an array, a date or the like. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+    (isObject(value.task) && (value.task.ttl === undefined || Number.isFinite(value.task.ttl))))
 
 const requestKeys = new Set(['jsonrpc', 'id', 'method', 'params'])
 const notificationKeys = new Set(['jsonrpc', 'method', 'params'])
@@ -62,7 +58,7 @@ const resultKeys = new Set(['jsonrpc', 'id', 'result'])
 const errorKeys = new Set(['jsonrpc', 'id', 'error'])
 
 function isEnvelope(value: unknown, keys: ReadonlySet<string>): value is Record<string, unknown> {
-  return isPlainObject(value) && value.jsonrpc === JSONRPC_VERSION && Object.keys(value).every((key) => keys.has(key))
+  return isObject(value) && value.jsonrpc === JSONRPC_VERSION && Object.keys(value).every((key) => keys.has(key))
 }
 
 function isRequestId(value: unknown): boolean {
@@ -70,15 +66,15 @@ function isRequestId(value: unknown): boolean {
 }
 
 function hasValidParams({ params }: Record<string, unknown>): boolean {
-  return params === undefined || (isPlainObject(params) && hasValidMeta(params))
+  return params === undefined || (isObject(params) && hasValidMeta(params))
 }
 
 function hasValidMeta({ _meta: meta }: Record<string, unknown>): boolean {
   if (meta === undefined) return true
-  if (!isPlainObject(meta)) return false
+  if (!isObject(meta)) return false
   const { progressToken, [RELATED_TASK_META_KEY]: task } = meta
   return (
     (progressToken === undefined || isRequestId(progressToken)) &&
-    (task === undefined || (isPlainObject(task) && typeof task.taskId === 'string'))
+    (task === undefined || (isObject(task) && typeof task.taskId === 'string'))
   )
 }

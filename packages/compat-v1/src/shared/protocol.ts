@@ -1,4 +1,5 @@
 import type { ResultObject } from 'tenon'
+import { isObject } from 'tenon/internal'
 import {
   type CreateTaskOptions,
   isTerminal,
@@ -40,7 +41,6 @@ import {
   relatedCall,
 } from './engine.ts'
 import { ErrorCode, McpError } from './errors.ts'
-import { isPlainObject } from './guards.ts'
 import { createExtra, type ExtraHost, relatedTaskIdOf } from './handler-extra.ts'
 import { LinkEngine, methodNotFound, toErrorBody } from './link-engine.ts'
 import { isProtocolSchema } from './protocol-schemas.ts'
@@ -683,7 +683,7 @@ export function mergeCapabilities(base: object, additional: object): object {
   for (const [name, value] of Object.entries(additional)) {
     if (value === undefined) continue
     const before = merged[name]
-    merged[name] = isPlainObject(before) && isPlainObject(value) ? { ...before, ...value } : value
+    merged[name] = isObject(before) && isObject(value) ? { ...before, ...value } : value
   }
   return merged
 }

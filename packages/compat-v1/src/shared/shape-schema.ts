@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 import { createValidator, type SchemaShape, type StandardIssue, type StandardResult, type Validate } from 'tenon/server'
 import { type AnySchema, isZ4Schema, type ParseResult, type ZodRawShapeCompat } from './zod-reading.ts'
 
@@ -46,14 +47,14 @@ export class ShapeSchema {
 
   /** Checks a value. */
   safeParse(value: unknown): ParseResult<Record<string, unknown>> {
-    const result = isRecord(value) ? this._validate(value) : { issues: [notAnObject(value)] }
+    const result = isObject(value) ? this._validate(value) : { issues: [notAnObject(value)] }
     if (result instanceof Promise) throw new Error('The schema has asynchronous parts. Use safeParseAsync instead.')
     return toParseResult(result)
   }
 
   /** Checks a value with fields that may be asynchronous. */
   async safeParseAsync(value: unknown): Promise<ParseResult<Record<string, unknown>>> {
-    return toParseResult(isRecord(value) ? await this._validate(value) : { issues: [notAnObject(value)] })
+    return toParseResult(isObject(value) ? await this._validate(value) : { issues: [notAnObject(value)] })
   }
 
   /** Checks a value. Throws a `ShapeError` if it does not fit. */
@@ -71,10 +72,6 @@ export function isShape(value: object): value is ZodRawShapeCompat {
 
 function isSchema(value: unknown): value is AnySchema {
   return typeof value === 'object' && value !== null && ('_zod' in value || '_def' in value || 'safeParse' in value)
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function toParseResult({ issues, ...result }: StandardResult<unknown>): ParseResult<Record<string, unknown>> {

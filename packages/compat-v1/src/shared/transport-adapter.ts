@@ -1,8 +1,8 @@
+import { isObject } from 'tenon/internal'
 import type { LinkTransport, OutgoingRequest, ReplyStream, RpcMessage, SendOptions } from 'tenon/jsonrpc'
 import type { JSONRPCMessage, RequestId } from '../generated/protocol-types.ts'
 import type { AuthInfo } from '../server/auth/types.ts'
 import type { MessageExtraInfo, RequestInfo } from '../types.ts'
-import { isPlainObject } from './guards.ts'
 import type { Transport, TransportSendOptions } from './transport.ts'
 
 /** Options of a request on a link, with those that only transports of SDK 1.x take. */
@@ -84,7 +84,7 @@ export class TransportAdapter implements LinkTransport {
   }
 
   private _streamOf(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): ReplyStream | undefined {
-    return isPlainObject(message) && 'method' in message && 'id' in message
+    return isObject(message) && 'method' in message && 'id' in message
       ? new RelatedStream(this, message.id, extra)
       : undefined
   }

@@ -1,4 +1,5 @@
 import { headerAnnotationProblem, toolHeaders } from 'tenon/client'
+import { isObject } from 'tenon/internal'
 import type { RpcNotification } from 'tenon/jsonrpc'
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -10,7 +11,6 @@ import {
 import type { BaseContext, ClientContext, ProtocolOptions, RequestOptions } from '../core/context.ts'
 import { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode } from '../core/errors.ts'
 import { defaultValidator, type jsonSchemaValidator } from '../core/json-schema.ts'
-import { isObject } from '../core/objects.ts'
 import type { Transport } from '../core/transport.ts'
 import type {
   CallToolRequest,

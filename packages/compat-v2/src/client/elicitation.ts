@@ -1,4 +1,4 @@
-import { isObject } from '../core/objects.ts'
+import { isObject } from 'tenon/internal'
 import type { ClientCapabilities } from '../core/types.ts'
 
 /** Returns which kinds of elicitation a client supports. A capability without modes means forms. */

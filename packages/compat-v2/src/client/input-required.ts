@@ -1,7 +1,7 @@
+import { isObject } from 'tenon/internal'
 import type { BaseContext, RequestOptions } from '../core/context.ts'
 import { SdkError, SdkErrorCode } from '../core/errors.ts'
 import { isInputRequiredResult } from '../core/guards.ts'
-import { isObject } from '../core/objects.ts'
 import type { StandardSchemaV1 } from '../core/standard-schema.ts'
 import type { InputRequiredResult, JSONRPCRequest, RequestMeta, Result } from '../core/types.ts'
 import type { InputRequired, InterruptedCall } from './protocol.ts'

@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 import { controlMethods, type Exchange, Link, type Params, type RpcNotification, type RpcResponse } from 'tenon/jsonrpc'
 import { DEFAULT_REQUEST_TIMEOUT_MSEC, SUPPORTED_PROTOCOL_VERSIONS } from '../core/constants.ts'
 import type {
@@ -8,7 +9,6 @@ import type {
   RequestStateAccessor,
 } from '../core/context.ts'
 import { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode } from '../core/errors.ts'
-import { isObject } from '../core/objects.ts'
 import { check, isStandardSchema, type StandardSchemaV1 } from '../core/standard-schema.ts'
 import type { Transport, TransportSendOptions } from '../core/transport.ts'
 import type {

@@ -1,4 +1,4 @@
-import { isObject } from '../core/objects.ts'
+import { isObject } from 'tenon/internal'
 import type { ListToolsResult, Tool } from '../core/types.ts'
 
 export type MaybePromise<T> = T | Promise<T>

@@ -1,7 +1,7 @@
+import { isObject } from 'tenon/internal'
 import { DEFAULT_REQUEST_TIMEOUT_MSEC, SUBSCRIPTION_ID_META_KEY } from '../core/constants.ts'
 import type { RequestOptions } from '../core/context.ts'
 import { SdkError, SdkErrorCode } from '../core/errors.ts'
-import { isObject } from '../core/objects.ts'
 import type { Notification, SubscriptionFilter } from '../core/types.ts'
 import { toSdkError } from './to-sdk-error.ts'
 

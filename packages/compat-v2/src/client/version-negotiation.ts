@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 import { controlMethods, Link } from 'tenon/jsonrpc'
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -6,7 +7,6 @@ import {
   PROTOCOL_VERSION_META_KEY,
 } from '../core/constants.ts'
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnsupportedProtocolVersionError } from '../core/errors.ts'
-import { isObject } from '../core/objects.ts'
 import type { ClientCapabilities, DiscoverResult, Implementation } from '../core/types.ts'
 import type { LinkPort } from './port.ts'
 import { toSdkError } from './to-sdk-error.ts'

@@ -43,10 +43,10 @@ import {
   ToolSchema,
   UnsubscribeRequestSchema,
 } from '@tenon/compat-v1/types.js'
+import { isObject } from 'tenon/internal'
 import * as z from 'zod/v4'
 import { MODERN_PROTOCOL_VERSION } from '../core/constants.ts'
 import { SdkError, SdkErrorCode } from '../core/errors.ts'
-import { isObject } from '../core/objects.ts'
 import type { Result } from '../core/types.ts'
 
 type Schema = z.ZodType

@@ -1,8 +1,8 @@
 import { callerMetaProblem, type Revision, revisions } from 'tenon'
+import { isObject } from 'tenon/internal'
 import { cacheableMethods, fillCacheHints, withoutHint } from './cache-hints.ts'
 import { MODERN_PROTOCOL_VERSION, PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY } from './constants.ts'
 import { ProtocolError, ProtocolErrorCode } from './errors.ts'
-import { isObject } from './objects.ts'
 import type { CallToolResult, Implementation, ProtocolEra, Result } from './types.ts'
 
 /** Whether a revision is without `initialize`: 2026-07-28 and later. */

@@ -1,4 +1,4 @@
-import { isObject } from './objects.ts'
+import { isObject } from 'tenon/internal'
 import type {
   CallToolResult,
   CompleteRequest,

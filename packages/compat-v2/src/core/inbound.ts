@@ -1,9 +1,9 @@
 import { callerMetaProblem } from 'tenon'
+import { isObject } from 'tenon/internal'
 import { CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY } from './constants.ts'
 import { isModernProtocolVersion } from './era.ts'
 import { ProtocolErrorCode, UnsupportedProtocolVersionError } from './errors.ts'
 import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from './guards.ts'
-import { isObject } from './objects.ts'
 import type { JSONRPCNotification, JSONRPCRequest, MessageClassification } from './types.ts'
 
 /** The parts of an HTTP request that decide which era it belongs to. */

@@ -1,5 +1,5 @@
+import { isObject } from 'tenon/internal'
 import { toJsonSchema, toForm as toRequestedSchema } from 'tenon/server'
-import { isObject } from './objects.ts'
 import { isStandardSchema, type StandardSchemaV1, type StandardSchemaWithJSON } from './standard-schema.ts'
 import type {
   CreateMessageRequestParams,

@@ -1,10 +1,10 @@
+import { isObject } from 'tenon/internal'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from './constants.ts'
-import { isObject } from './objects.ts'
 import type { RequestMetaEnvelope } from './types.ts'
 
 type Params = Record<string, unknown>

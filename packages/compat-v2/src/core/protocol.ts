@@ -1,4 +1,5 @@
 import { answerProblem, paramsProblem } from 'tenon'
+import { isObject } from 'tenon/internal'
 import {
   ClosedError,
   controlMethods,
@@ -17,7 +18,6 @@ import { eraOf, isSpecNotificationMethod, isSpecRequestMethod, legacyEra, modern
 import { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode } from './errors.ts'
 import { type Lifted, lift, splitResponses } from './lift.ts'
 import { type CarriesSendOptions, TransportOfLink } from './link-transport.ts'
-import { isObject } from './objects.ts'
 import { check, isStandardSchema, type StandardSchemaV1 } from './standard-schema.ts'
 import type { Transport } from './transport.ts'
 import type {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { isObject } from '../core/objects.ts'
+import { isObject } from 'tenon/internal'
 import type { AuthInfo } from '../core/types.ts'
 import type { McpHandlerRequestOptions } from '../server/create-mcp-handler.ts'
 import { callHandlerOf, JsonReply, type Reply } from '../server/http-call.ts'

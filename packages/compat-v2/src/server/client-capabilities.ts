@@ -1,5 +1,5 @@
+import { isObject } from 'tenon/internal'
 import { ProtocolError, ProtocolErrorCode } from '../core/errors.ts'
-import { isObject } from '../core/objects.ts'
 import type { ClientCapabilities } from '../core/types.ts'
 
 /** A question as a handler returned it, checked. */

@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 import { findMirroredArguments, headerAnnotationProblem, mirroredArgumentsProblem } from 'tenon/server'
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -15,7 +16,6 @@ import {
   metaOf,
   refuseLegacy,
 } from '../core/inbound.ts'
-import { isObject } from '../core/objects.ts'
 import type { AuthInfo, ClientCapabilities, Implementation, JSONRPCRequest, RequestId } from '../core/types.ts'
 import {
   type McpRequestContext,

@@ -1,7 +1,7 @@
+import { isObject } from 'tenon/internal'
 import type { RequestOptions, ServerContext } from '../core/context.ts'
 import { ProtocolError, ProtocolErrorCode } from '../core/errors.ts'
 import { isInputRequiredResult } from '../core/guards.ts'
-import { isObject } from '../core/objects.ts'
 import type { StoredHandler } from '../core/protocol.ts'
 import type { ClientCapabilities, JSONRPCRequest, Result } from '../core/types.ts'
 import { missingCapabilities, type Question, toQuestion } from './client-capabilities.ts'

@@ -1,5 +1,5 @@
+import { isObject } from 'tenon/internal'
 import { createValidator, type JsonSchema, type SchemaLike, toJsonSchema } from 'tenon/server'
-import { isObject } from '../core/objects.ts'
 import { isStandardSchema, type StandardSchemaV1, type StandardSchemaWithJSON } from '../core/standard-schema.ts'
 
 export type JsonObject = Record<string, unknown>

@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 import { type CacheableResultMethod, type CacheHint, checkCacheHint, withHint } from '../core/cache-hints.ts'
 import { CLIENT_CAPABILITIES_META_KEY, LATEST_PROTOCOL_VERSION, LOG_LEVEL_META_KEY } from '../core/constants.ts'
 import type {
@@ -17,7 +18,6 @@ import {
 } from '../core/errors.ts'
 import { isInputRequiredResult } from '../core/guards.ts'
 import { defaultValidator, type jsonSchemaValidator } from '../core/json-schema.ts'
-import { isObject } from '../core/objects.ts'
 import { mergeCapabilities, Protocol, type StoredHandler } from '../core/protocol.ts'
 import type {
   CallToolResult,

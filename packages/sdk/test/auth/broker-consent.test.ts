@@ -90,14 +90,16 @@ describe('the consent page', () => {
     expect(await policyFor('com.example.app:/cb')).toBe(`'self' https: ${provider} com.example.app:`)
   })
 
-  it('escapes whatever a client writes and removes invisible characters', async () => {
+  it('escapes text of a client and shows its invisible characters', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register({
       client_name: `<img src=x onerror=alert(1)>"'&\u202eevil\u200b\u0007`,
       redirect_uris: ["https://app.example/cb?a='&b=1"],
     })
     const { html } = await new Browser().open(place.page(client_id, { redirect_uri: undefined, state: '"><script>' }))
-    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;evil')
+    expect(html).toContain(
+      '&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;&lt;U+202E&gt;evil&lt;U+200B&gt;&lt;U+0007&gt;',
+    )
     expect(html).toContain('<code>https://app.example/cb?a=&#39;&amp;b=1</code>')
     expect(html).not.toMatch(/<img|<script|[\p{Cf}]/u)
     expect(html).not.toContain('\u0007')

@@ -1,5 +1,6 @@
 import type { Challenge } from 'tenon/auth/client'
-import { describeResponse, isLoopback, type Probe, readObject } from './probe.ts'
+import { isLoopbackHost } from 'tenon/internal'
+import { describeResponse, type Probe, readObject } from './probe.ts'
 import type { Check, StepList, StepRequest } from './steps.ts'
 
 /** What the metadata of the server says. */
@@ -106,5 +107,5 @@ function isSame(one: string, other: string): boolean {
 export function isSecure(url: unknown): boolean {
   if (typeof url !== 'string' || !URL.canParse(url)) return false
   const parsed = new URL(url)
-  return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed))
+  return parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopbackHost(parsed.hostname))
 }

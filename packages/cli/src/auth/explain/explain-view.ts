@@ -1,5 +1,6 @@
+import { safeLine } from 'tenon/internal'
+import { padEnd, wrap } from '../../columns.ts'
 import type { Output } from '../../output.ts'
-import { padEnd, safeLine, wrap } from '../../safe-text.ts'
 import type { ExplainStep } from './steps.ts'
 
 const marks = { ok: 'ok', info: 'note', warning: 'warning', failed: 'FAILED' } as const

@@ -1,4 +1,5 @@
 import { guardedFetch } from 'tenon/auth/client'
+import { isLoopbackHost } from 'tenon/internal'
 import type { StepRequest } from './steps.ts'
 
 /** What came back of a request. */
@@ -20,7 +21,7 @@ export class Probe {
     this.#server = server
     this.#timeoutMs = timeoutMs
     // Only a server on this machine may name an authorization server on this machine.
-    this.#guarded = guardedFetch({ timeoutMs, allowLoopback: isLoopback(server) ? 'http' : false })
+    this.#guarded = guardedFetch({ timeoutMs, allowLoopback: isLoopbackHost(server.hostname) ? 'http' : false })
   }
 
   /** Asks the MCP server itself, whose URL the user gave. */
@@ -69,11 +70,6 @@ const maxBody = 1_000_000
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
-}
-
-/** Whether a URL is on this machine. */
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 /** Parses a JSON object; undefined if it is something else. */

@@ -1,4 +1,4 @@
-import { isObject } from '../../contract/json.ts'
+import { isLoopbackHost, isObject } from 'tenon/internal'
 import { fail, type Outcome, pass, skip } from '../check.ts'
 import type { AttackCheck, AttackContext } from './attack-check.ts'
 import type { HttpPeer, RawResponse } from './http-peer.ts'
@@ -29,7 +29,7 @@ const evil = 'evil.example'
 
 /** DNS rebinding: a web page whose name resolves to this machine sends its own name as Host. */
 async function foreignHost(http: HttpPeer): Promise<Outcome> {
-  if (!isLoopback(http.url)) return skip('The server is not on this machine.')
+  if (!isLoopbackHost(http.url.hostname)) return skip('The server is not on this machine.')
   const reply = await http.ping({ host: `${evil}:${http.url.port || 80}` })
   return isAnswered(reply)
     ? fail(`A request for the host ${evil} was answered. Check the Host header against DNS rebinding.`)
@@ -57,7 +57,7 @@ async function corsPreflight(http: HttpPeer): Promise<Outcome> {
   const allowed = headers['access-control-allow-origin']
   if (allowed === undefined || (allowed !== '*' && !allowed.includes(evil)))
     return pass('Other web pages are not allowed.')
-  const isOpen = isLoopback(http.url)
+  const isOpen = isLoopbackHost(http.url.hostname)
   return isOpen
     ? fail(`Every web page may call this server: Access-Control-Allow-Origin is ${allowed}.`)
     : pass(`Access-Control-Allow-Origin is ${allowed}, and the server is public.`)
@@ -137,9 +137,4 @@ function commonPrefix(a: string, b: string): number {
 
 function isAnswered({ message }: RawResponse): boolean {
   return isObject(message) && message.result !== undefined
-}
-
-/** Whether a URL is on this machine. */
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

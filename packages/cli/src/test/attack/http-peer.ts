@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { isObject, type JsonObject } from '../../contract/json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 import {
   handshakeRevision,
   initializeRequest,

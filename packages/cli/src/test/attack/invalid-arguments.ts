@@ -1,6 +1,7 @@
 import type { Tool } from 'tenon'
+import type { JsonObject } from 'tenon/internal'
 import { compileJsonSchema } from 'tenon/server'
-import { type JsonObject, listOf, objectOf, stringsOf } from '../../contract/json.ts'
+import { listOf, objectOf, stringsOf } from '../../contract/json.ts'
 
 /** Arguments that do not match the schema of a tool, and what is wrong with them. */
 export interface InvalidArguments {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, toStableJson } from '../../contract/json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
+import { toStableJson } from '../../contract/json.ts'
 import { fail, type Outcome, pass, skip } from '../check.ts'
 import type { AttackCheck, AttackContext } from './attack-check.ts'
 import { describeReply, isRefusal, type Reply } from './raw-peer.ts'

@@ -1,5 +1,5 @@
 import { metaKeys } from 'tenon'
-import { isObject, type JsonObject } from '../../contract/json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 
 /** What came back for something that was sent. */
 export interface Reply {

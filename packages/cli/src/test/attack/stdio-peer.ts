@@ -1,6 +1,6 @@
 import { StdioClientTransport } from 'tenon/client'
 import type { CommandServerConfig } from 'tenon/host'
-import { isObject, type JsonObject } from '../../contract/json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
 import {
   initializeRequest,
   isResponseTo,

@@ -1,6 +1,7 @@
 import type { Tool } from 'tenon'
 import { UriTemplate } from 'tenon/client'
-import { isObject, type JsonObject, objectOf } from '../../contract/json.ts'
+import { isObject, type JsonObject } from 'tenon/internal'
+import { objectOf } from '../../contract/json.ts'
 import { fail, type Outcome, pass, skip } from '../check.ts'
 import type { AttackCheck, AttackContext } from './attack-check.ts'
 import { invalidArguments, sampleArguments } from './invalid-arguments.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../store/rpc.ts'
+import { isObject } from 'tenon/internal'
 import type { Call } from './call.ts'
 import { literal, requestOf, targetOf } from './typescript.ts'
 

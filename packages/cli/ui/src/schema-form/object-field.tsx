@@ -1,4 +1,4 @@
-import { isObject } from '../store/rpc.ts'
+import { isObject } from 'tenon/internal'
 import { Field } from './field.tsx'
 import type { FieldProps } from './field-props.ts'
 import { initialValue } from './initial-value.ts'

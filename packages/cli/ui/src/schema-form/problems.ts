@@ -1,4 +1,4 @@
-import { isObject } from '../store/rpc.ts'
+import { isObject } from 'tenon/internal'
 import { isRequired, propertiesOf, resolve, type Schema } from './schema.ts'
 
 /** Required properties that a value lacks, as paths. A form shows them; a server checks everything else. */

@@ -1,4 +1,4 @@
-import { isObject } from '../store/rpc.ts'
+import { isObject } from 'tenon/internal'
 
 /** A JSON Schema that is an object. `true`, `false` and nonsense become an empty one. */
 export type Schema = Readonly<Record<string, unknown>>

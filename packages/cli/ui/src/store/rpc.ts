@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 /** The parts of a JSON-RPC message that a row of the wire shows. */
 export interface RpcFacts {
   readonly kind: 'request' | 'response' | 'error' | 'notification' | 'invalid'
@@ -19,10 +20,6 @@ export function rpcFacts(message: unknown): RpcFacts {
   if (isObject(message.error)) return { kind: 'error', id, subject: textOf(message.error.message) }
   if ('result' in message) return { kind: 'response', id, subject: outcomeOf(message.result) }
   return { kind: 'invalid', id }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function factsOfText(text: string): RpcFacts {

@@ -1,36 +1,11 @@
-import { safeLine, safeText } from '../../../src/safe-text.ts'
+import { codePointOf, safeLine, safePieces } from 'tenon/internal'
 
 /** A piece of text: what the server wrote, or a character that has to be made visible. */
 export type Piece = string | { readonly codePoint: string; readonly name: string }
 
-/** Control, bidi and format characters, lone surrogates, private use and other characters without a shape. */
-const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{4})\p{M}+/gu
-
-/** Characters of emoji that are harmless where they belong. */
-const emojiParts =
-  /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier})(?:\ufe0f|\u200d(?=\p{Extended_Pictographic}))|(?<=\p{Extended_Pictographic}\ufe0f)\u200d(?=\p{Extended_Pictographic})/gu
-
-/** A text full of control characters becomes plain text after this many, not a million elements. */
-const maxPieces = 400
-
 /** Splits text of a server: line breaks, tabs and emoji stay, everything else without a shape becomes visible. */
 export function visiblePieces(text: string): Piece[] {
-  const clean = text.replaceAll('\r\n', '\n')
-  if (clean.search(invisible) === -1) return [clean]
-  const harmless = new Set<number>()
-  for (const { index } of clean.matchAll(emojiParts)) harmless.add(index)
-  const pieces: Piece[] = []
-  let start = 0
-  for (const { 0: found, index } of clean.matchAll(invisible)) {
-    if (pieces.length > maxPieces) break
-    if (found === '\n' || found === '\t' || harmless.has(index)) continue
-    if (index > start) pieces.push(clean.slice(start, index))
-    pieces.push(toPiece(found))
-    start = index + found.length
-  }
-  const rest = clean.slice(start)
-  if (rest !== '') pieces.push(pieces.length > maxPieces ? safeText(rest, Number.POSITIVE_INFINITY) : rest)
-  return pieces
+  return safePieces(text).map((piece) => (typeof piece === 'string' ? piece : toPiece(piece.hidden)))
 }
 
 /** The same as plain text on one line, for attributes and options. */
@@ -40,9 +15,7 @@ export function visibleLine(text: string, maxChars = 400): string {
 
 function toPiece(found: string): Piece {
   if (/^\p{M}/u.test(found)) return { codePoint: '+marks', name: 'more combining marks' }
-  const code = found.codePointAt(0) ?? 0
-  const codePoint = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
-  return { codePoint, name: names.get(code) ?? 'invisible character' }
+  return { codePoint: codePointOf(found), name: names.get(found.codePointAt(0) ?? 0) ?? 'invisible character' }
 }
 
 /** Names of the characters that are used to deceive. */

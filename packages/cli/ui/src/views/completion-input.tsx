@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { isObject } from 'tenon/internal'
 import { useApp } from '../state/app.ts'
-import { isObject } from '../store/rpc.ts'
 import { Safe } from '../text/safe.tsx'
 import { visibleLine } from '../text/visible.ts'
 

@@ -1,5 +1,5 @@
+import { isObject } from 'tenon/internal'
 import type { Item } from '../store/lists.ts'
-import { isObject } from '../store/rpc.ts'
 import { Safe } from '../text/safe.tsx'
 import type { ItemSource } from './item-list.tsx'
 import { JsonTree } from './result/json-tree.tsx'

@@ -1,6 +1,6 @@
+import { isObject } from 'tenon/internal'
 import { useApp } from '../state/app.ts'
 import type { Item } from '../store/lists.ts'
-import { isObject } from '../store/rpc.ts'
 import { CompletionInput } from './completion-input.tsx'
 import { ItemHead } from './item-head.tsx'
 import { ItemList, type ItemSource, itemKey, selectedItem } from './item-list.tsx'

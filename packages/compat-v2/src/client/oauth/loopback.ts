@@ -1,4 +1,6 @@
-/** Whether a host name is this machine (RFC 8252, 7.3; RFC 6761, 6.3). */
-export function isLoopbackHost(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127\.0\.0\.1|\[?::1\]?)$/.test(hostname)
+import { isLoopbackHost } from 'tenon/internal'
+
+/** Whether a host name is this machine, also by a name below `localhost` (RFC 6761, 6.3). */
+export function isThisMachine(hostname: string): boolean {
+  return isLoopbackHost(hostname) || hostname.endsWith('.localhost')
 }

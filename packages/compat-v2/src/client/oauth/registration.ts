@@ -7,7 +7,7 @@ import { fetchWithinOrigin } from '@tenon/compat-v1/client/oauth/same-origin-fet
 import type { FetchLike } from '@tenon/compat-v1/shared/transport.js'
 import { OAuthError, OAuthErrorCode } from '../../core/errors.ts'
 import { RegistrationRejectedError } from '../authErrors.ts'
-import { isLoopbackHost } from './loopback.ts'
+import { isThisMachine } from './loopback.ts'
 import type { OAuthClientProvider } from './provider.ts'
 import {
   type AuthorizationServerMetadata,
@@ -62,7 +62,7 @@ function applicationType(redirectUris: readonly string[] | undefined): 'native' 
   const isNative = (text: string) => {
     if (!URL.canParse(text)) return false
     const { protocol, hostname } = new URL(text)
-    return !/^https?:$/.test(protocol) || isLoopbackHost(hostname)
+    return !/^https?:$/.test(protocol) || isThisMachine(hostname)
   }
   return redirectUris?.some(isNative) ? 'native' : 'web'
 }

@@ -13,7 +13,7 @@ import type { DpopSession } from '../dpop.ts'
 import { checkCallbackIssuer } from './callback.ts'
 import { parseErrorResponse } from './error-response.ts'
 import { discardIfIssuerMismatch } from './issuer-binding.ts'
-import { isLoopbackHost } from './loopback.ts'
+import { isThisMachine } from './loopback.ts'
 import type { AddClientAuthentication, OAuthClientProvider } from './provider.ts'
 import {
   type AuthorizationServerMetadata,
@@ -35,7 +35,7 @@ interface TokenRequestOptions {
 /** Throws if credentials would be sent in the clear: the endpoint must be https:, or on this machine. */
 export function assertSecureTokenEndpoint(endpoint: string | URL): URL {
   const url = new URL(endpoint)
-  if (url.protocol !== 'https:' && !isLoopbackHost(url.hostname)) throw new InsecureTokenEndpointError(url.href)
+  if (url.protocol !== 'https:' && !isThisMachine(url.hostname)) throw new InsecureTokenEndpointError(url.href)
   return url
 }
 

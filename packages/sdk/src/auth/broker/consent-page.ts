@@ -1,4 +1,5 @@
 import { isLoopbackUrl } from '../../net/address-policy.ts'
+import { safeLine } from '../../util/safe-text.ts'
 import type { EndpointResponse } from '../http.ts'
 import type { AuthorizationRequest } from '../server/backend.ts'
 import type { OAuthClient } from '../server/client.ts'
@@ -59,10 +60,10 @@ function isOnThisComputer(redirectUri: string): boolean {
 const localWarning =
   '<p class="warning">Any program on this computer could claim to be this application. Continue only if you have just started it.</p>'
 
-/** Removes invisible characters and those that change the text direction, which could imitate another name. */
+/** Invisible characters and those that change the text direction are shown: without them the name could be that of another. */
 export function displayNameOf({ client_name, client_id }: OAuthClient): string {
-  const name = client_name?.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu, '').trim()
-  if (name) return name.length > 100 ? `${name.slice(0, 100)}…` : name
+  const name = client_name && safeLine(client_name, 100)
+  if (name) return name
   return isDocumentUrl(client_id) ? new URL(client_id).host : 'An unnamed application'
 }
 

@@ -1,8 +1,8 @@
+import { safeLine } from '../../util/safe-text.ts'
 import { optionText } from './choice.ts'
 import type { Answer, Field, Option } from './field.ts'
 import { columnsOf, quote, wrap } from './layout.ts'
 import type { Prompt } from './prompt.ts'
-import { safeLine } from './safe-text.ts'
 
 /** Prompts for one field until the answer is valid. Enter keeps the current answer. Returns undefined if it is left out. */
 export async function askField(prompt: Prompt, field: Field, current: Answer | undefined): Promise<Answer | undefined> {

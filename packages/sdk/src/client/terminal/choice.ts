@@ -1,7 +1,7 @@
 import { isObject } from '../../util/objects.ts'
+import { safeLine } from '../../util/safe-text.ts'
 import type { FieldType, Option } from './field.ts'
 import { amount } from './field-types.ts'
-import { safeLine } from './safe-text.ts'
 
 interface Keywords {
   readonly [keyword: string]: unknown

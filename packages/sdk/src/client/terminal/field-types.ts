@@ -1,5 +1,5 @@
+import { safeLine } from '../../util/safe-text.ts'
 import type { FieldType } from './field.ts'
-import { safeLine } from './safe-text.ts'
 
 interface Keywords {
   readonly [keyword: string]: unknown

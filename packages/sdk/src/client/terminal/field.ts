@@ -1,9 +1,10 @@
 import type { ElicitContent, ElicitSchema } from '../../protocol/elicitation.ts'
 import { fieldProblem, secretField } from '../../protocol/form.ts'
 import { isObject } from '../../util/objects.ts'
+import { safeLine } from '../../util/safe-text.ts'
 import { multiSelect, singleSelect } from './choice.ts'
 import { number, text, yesOrNo } from './field-types.ts'
-import { safeLine, safeText } from './safe-text.ts'
+import { promptText } from './prompt-text.ts'
 
 export type Answer = ElicitContent[string]
 
@@ -50,7 +51,7 @@ export function toField(name: string, property: unknown, isRequired: boolean): F
   return {
     name,
     label: safeLine(stringOf(schema.title), 100) || safeLine(name, 100) || 'Unnamed field',
-    description: safeText(stringOf(schema.description), 1_000),
+    description: promptText(stringOf(schema.description), 1_000),
     isRequired,
     looksSecret: secretField({ type: 'object', properties: { [name]: schema } } as unknown as ElicitSchema) === name,
     fallback: hasDefault ? (schema.default as Answer) : undefined,

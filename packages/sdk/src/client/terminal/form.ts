@@ -1,12 +1,12 @@
 import type { ElicitContent, ElicitResult } from '../../protocol/elicitation.ts'
 import { formProblem } from '../../protocol/form.ts'
+import { safeLine } from '../../util/safe-text.ts'
 import type { ElicitFormRequest, ServerIdentity } from '../input/handlers.ts'
 import { askField } from './ask-field.ts'
 import { toField } from './field.ts'
 import { heading } from './heading.ts'
 import type { Prompt } from './prompt.ts'
 import { type Answers, review } from './review.ts'
-import { safeLine } from './safe-text.ts'
 
 /**
  * Prompts for every field of a form, then shows all answers, which the user can change before they are sent (2025-11-25

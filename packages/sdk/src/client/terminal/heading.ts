@@ -1,6 +1,7 @@
+import { safeLine } from '../../util/safe-text.ts'
 import type { ServerIdentity } from '../input/handlers.ts'
 import { type Layout, quote, wrap } from './layout.ts'
-import { safeLine, safeText } from './safe-text.ts'
+import { promptText } from './prompt-text.ts'
 
 /**
  * The title, server and message of a request. Servers choose their own names, so the address is shown as well (2025-11-25
@@ -16,7 +17,7 @@ export function heading(title: string, server: ServerIdentity, message: string, 
     ...wrap(safeLine(server.address ?? 'unknown', 400), width - 6).map((part, index) =>
       index === 0 ? `At    ${part}` : `      ${part}`,
     ),
-    ...(message ? quote(safeText(message), layout) : []),
+    ...(message ? quote(promptText(message), layout) : []),
   ]
 }
 

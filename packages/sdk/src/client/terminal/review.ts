@@ -1,10 +1,10 @@
+import { safeLine } from '../../util/safe-text.ts'
 import type { ServerIdentity } from '../input/handlers.ts'
 import { askField } from './ask-field.ts'
 import type { Answer, Field } from './field.ts'
 import { serverName } from './heading.ts'
 import { columnsOf, padEnd, wrap } from './layout.ts'
 import { type Prompt, PromptAborted } from './prompt.ts'
-import { safeLine } from './safe-text.ts'
 
 /** The answers so far; undefined for a field that is left out. */
 export type Answers = Map<Field, Answer | undefined>

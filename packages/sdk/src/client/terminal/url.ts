@@ -1,8 +1,8 @@
+import { safeLine } from '../../util/safe-text.ts'
 import type { ElicitUrlRequest, ElicitUrlResult, ServerIdentity } from '../input/handlers.ts'
 import { heading } from './heading.ts'
 import { wrap } from './layout.ts'
 import { type Prompt, PromptAborted } from './prompt.ts'
-import { safeLine } from './safe-text.ts'
 
 /**
  * Shows a URL and asks for consent. It neither opens nor fetches the URL (2025-11-25 client/elicitation, safe URL handling):

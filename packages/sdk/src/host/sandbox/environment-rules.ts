@@ -1,5 +1,6 @@
+import { codePointOf } from '../../util/safe-text.ts'
 import type { Finding } from '../findings/finding.ts'
-import { showCodePoint, toExcerpt } from '../findings/visible.ts'
+import { toExcerpt } from '../findings/visible.ts'
 import { danger } from './danger.ts'
 import { plainJavaOption, plainNodeOption } from './plain-launcher.ts'
 import { privateFiles } from './sensitive-paths.ts'
@@ -69,5 +70,5 @@ function privateFilesIn(value: string): string | undefined {
 
 /** Excerpts show other white space as one space, and `--allow-command` must not take one value for another. */
 function withVisibleSpaces(value: string): string {
-  return value.replace(/[\t\r\n]| {2,}/g, (spaces) => Array.from(spaces, showCodePoint).join(''))
+  return value.replace(/[\t\r\n]| {2,}/g, (spaces) => Array.from(spaces, (space) => `<${codePointOf(space)}>`).join(''))
 }

@@ -1,6 +1,7 @@
 import type { Layout } from '../../client/terminal/layout.ts'
 import type { CreateMessageParams, SamplingContent, SamplingMessage } from '../../protocol/sampling.ts'
 import { isObject, omit } from '../../util/objects.ts'
+import { approvalLine } from '../../util/safe-text.ts'
 import type {
   ApprovalRequest,
   ConnectAction,
@@ -14,7 +15,7 @@ import type {
 import type { DefinitionChange } from '../definition-diff.ts'
 import type { Finding } from '../findings/finding.ts'
 import { redactResult } from '../findings/redact-result.ts'
-import { labeled, oneLine, quoteAll, toPrettyJson } from './foreign-text.ts'
+import { labeled, quoteAll, toPrettyJson } from './foreign-text.ts'
 
 /** Everything that the user has to see before answering, as lines for the terminal. */
 export function viewRequest({ action, reason, findings }: ApprovalRequest, layout: Layout): string[] {
@@ -228,6 +229,6 @@ function heading(title: string, { width, paint }: Layout): string {
 
 /** Short enough for one line together with other words. The complete text is shown above. */
 function shortName(name: string): string {
-  const line = oneLine(name)
+  const line = approvalLine(name)
   return line.length > 24 ? `${line.slice(0, 23).replace(/[\ud800-\udbff]$/, '')}…` : line
 }

@@ -1,8 +1,8 @@
 import { createPaint, type Layout } from '../../client/terminal/layout.ts'
 import type { LineInput } from '../../client/terminal/line-input.ts'
+import { approvalLine } from '../../util/safe-text.ts'
 import type { Approval, ApprovalRequest, Approve, GrantDuration } from '../action.ts'
 import { summaryOf, viewRequest } from './action-view.ts'
-import { oneLine } from './foreign-text.ts'
 import { isEditable, toEditableText, withEdited } from './sampling-text.ts'
 
 /** Options of `terminalApproval`. */
@@ -122,7 +122,7 @@ async function edit({ action, signal }: ApprovalRequest, { print, editText }: Ap
     const edited = editable.read(text)
     return { edited, action: withEdited(action, edited) }
   } catch (error) {
-    print(`Nothing was changed: ${oneLine(error instanceof Error ? error.message : String(error))}`)
+    print(`Nothing was changed: ${approvalLine(error instanceof Error ? error.message : String(error))}`)
     return undefined
   }
 }

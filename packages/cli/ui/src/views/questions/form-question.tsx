@@ -1,10 +1,10 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { isObject } from 'tenon/internal'
 import { initialObject } from '../../schema-form/initial-value.ts'
 import { resolve } from '../../schema-form/schema.ts'
 import { SchemaForm } from '../../schema-form/schema-form.tsx'
 import { useApp } from '../../state/app.ts'
 import type { QuestionView } from '../../store/questions.ts'
-import { isObject } from '../../store/rpc.ts'
 import { Safe } from '../../text/safe.tsx'
 import { AnswerButtons } from './answer-buttons.tsx'
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
+import { isObject } from 'tenon/internal'
 import { useApp } from '../../state/app.ts'
 import type { QuestionView } from '../../store/questions.ts'
-import { isObject } from '../../store/rpc.ts'
 import { Safe } from '../../text/safe.tsx'
 import { ContentBlock } from '../result/content-block.tsx'
 import { JsonTree } from '../result/json-tree.tsx'

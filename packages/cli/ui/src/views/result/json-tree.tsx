@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { isObject } from '../../store/rpc.ts'
+import { isObject } from 'tenon/internal'
 import { count } from '../../text/format.ts'
 import { Safe } from '../../text/safe.tsx'
 import { LargeText } from './large-text.tsx'

@@ -1,4 +1,4 @@
-import { isObject } from '../../store/rpc.ts'
+import { isObject } from 'tenon/internal'
 import { Safe } from '../../text/safe.tsx'
 import { ResourceContents } from '../resources/resource-contents.tsx'
 import { ContentBlock } from './content-block.tsx'

@@ -1,5 +1,5 @@
+import { isObject } from 'tenon/internal'
 import type { Item } from '../../store/lists.ts'
-import { isObject } from '../../store/rpc.ts'
 
 /** What the server claims about a tool. */
 export function badgesOf(tool: Item): string[] {

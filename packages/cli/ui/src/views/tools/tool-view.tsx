@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
+import { isObject } from 'tenon/internal'
 import { useApp } from '../../state/app.ts'
 import type { Item } from '../../store/lists.ts'
-import { isObject } from '../../store/rpc.ts'
 import { CompareDialog } from '../compare/compare-dialog.tsx'
 import { ItemHead } from '../item-head.tsx'
 import { ArgumentsEditor, argumentsOf } from './arguments-editor.tsx'

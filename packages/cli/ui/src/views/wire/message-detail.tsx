@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
+import { isObject } from 'tenon/internal'
 import { type App, useApp } from '../../state/app.ts'
 import { saveFile } from '../../state/save-file.ts'
-import { isObject } from '../../store/rpc.ts'
 import { durationOf, methodOf, type WireRow } from '../../store/wire.ts'
 import { clockTime, duration, size } from '../../text/format.ts'
 import { Safe } from '../../text/safe.tsx'

@@ -1,0 +1,8 @@
+/**
+ * Helpers that the packages of this repository share. They are released together and may change in any version: programs must not
+ * import this subpath.
+ */
+export { isLoopbackAddress, isLoopbackHost } from '../util/loopback.ts'
+export { isObject, type JsonObject } from '../util/objects.ts'
+export { codePointOf, safeJson, safeLine, safePieces, safeText, type TextPiece } from '../util/safe-text.ts'
+export { columnsOf, startOf, type WrappedLine, wrapLine } from '../util/text-columns.ts'
