@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from 'tenon/internal'
-import { listOf, objectOf } from './json.ts'
+import { isObject, type JsonObject, mapSubschemas } from 'tenon/internal'
 
 /** A schema within a schema. */
 export interface SchemaNode {
@@ -9,22 +8,6 @@ export interface SchemaNode {
   /** Levels of objects and lists around it; 0 for the root. */
   readonly depth: number
 }
-
-const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
-const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
-const singles = [
-  'items',
-  'additionalProperties',
-  'additionalItems',
-  'contains',
-  'propertyNames',
-  'not',
-  'if',
-  'then',
-  'else',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-]
 
 /** Keywords whose schemas describe a part of the value instead of the value itself. */
 const nesting = new Set(['properties', 'patternProperties', 'items', 'prefixItems', 'additionalProperties', 'contains'])
@@ -42,41 +25,10 @@ export function listSchemas(root: unknown): readonly SchemaNode[] {
 
 function childrenOf({ schema, path, depth }: SchemaNode): SchemaNode[] {
   const children: SchemaNode[] = []
-  const add = (value: unknown, keyword: string, key?: string | number) => {
-    const step = key === undefined ? keyword : `${keyword}/${escapePointer(String(key))}`
-    if (isObject(value))
-      children.push({ schema: value, path: `${path}/${step}`, depth: depth + (nesting.has(keyword) ? 1 : 0) })
-  }
-  for (const keyword of maps)
-    for (const [key, value] of Object.entries(objectOf(schema[keyword]))) add(value, keyword, key)
-  for (const keyword of lists)
-    for (const [index, value] of listOf(schema[keyword]).entries()) add(value, keyword, index)
-  for (const keyword of singles) add(schema[keyword], keyword)
+  mapSubschemas(schema, (child, keyword, step) => {
+    if (isObject(child))
+      children.push({ schema: child, path: path + step, depth: depth + (nesting.has(keyword) ? 1 : 0) })
+    return child
+  })
   return children
-}
-
-/** Escapes a key for a JSON Pointer. */
-export function escapePointer(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
-}
-
-/** Returns what a reference within the same document points to. */
-export function resolveLocalRef(root: unknown, ref: string): unknown {
-  if (ref === '#') return root
-  if (!ref.startsWith('#/')) return undefined
-  let value: unknown = root
-  for (const step of ref.slice(2).split('/')) {
-    const key = decode(step).replaceAll('~1', '/').replaceAll('~0', '~')
-    if (Array.isArray(value)) value = value[Number(key)]
-    else value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-  }
-  return value
-}
-
-function decode(step: string): string {
-  try {
-    return decodeURIComponent(step)
-  } catch {
-    return step
-  }
 }

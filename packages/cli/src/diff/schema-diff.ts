@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from 'tenon/internal'
+import { escapePointer, isObject, type JsonObject, resolveLocalRef } from 'tenon/internal'
 import { listOf, objectOf, own, stringsOf, toStableJson } from '../contract/json.ts'
-import { escapePointer, resolveLocalRef } from '../contract/walk-schema.ts'
 import { compareBounds, compareRestrictions, compareTexts, compareTypes, compareValues } from './keywords.ts'
 import { type SchemaChange, show } from './schema-change.ts'
 

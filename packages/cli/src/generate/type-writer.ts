@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from 'tenon/internal'
+import { isObject, type JsonObject, resolveLocalRef } from 'tenon/internal'
 import { listOf, objectOf, stringsOf } from '../contract/json.ts'
-import { resolveLocalRef } from '../contract/walk-schema.ts'
 import { docComment, toKey, toStringLiteral } from './code.ts'
 import { type NameTable, toPascalCase } from './names.ts'
 

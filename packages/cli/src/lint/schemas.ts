@@ -1,8 +1,8 @@
 import type { Tool } from 'tenon'
-import { isObject, type JsonObject } from 'tenon/internal'
+import { escapePointer, isObject, type JsonObject } from 'tenon/internal'
 import { compileJsonSchema } from 'tenon/server'
 import { listOf, objectOf, stringsOf } from '../contract/json.ts'
-import { escapePointer, listSchemas, type SchemaNode } from '../contract/walk-schema.ts'
+import { listSchemas, type SchemaNode } from '../contract/walk-schema.ts'
 import { argumentName, maxEnumValues, maxProperties, maxSchemaDepth, olderSchemaDepth } from './limits.ts'
 import type { Problem, Rule, Severity } from './problem.ts'
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from 'tenon/internal'
+import { isObject, type JsonObject, mapSubschemas } from 'tenon/internal'
+
 /**
  * Rewrites a JSON Schema of a zod 3 schema as programs for version 1 of the official SDK publish it: in draft-07, with
  * objects that name no other keys closed, and with short unions as a list of types or values.
@@ -22,25 +23,12 @@ const zod3Rule: Rule = (schema, isPartOfAll) =>
   withShortUnion(withTuple(isPartOfAll ? schema : withClosedObject(schema)))
 
 function rewrite(schema: JsonObject, rule: Rule, isPartOfAll = false): JsonObject {
-  const entries = Object.entries(schema).map(([key, value]) => [key, rewriteKeyword(key, value, rule)])
-  return rule(Object.fromEntries(entries), isPartOfAll)
+  const parts = mapSubschemas(schema, (part, keyword) =>
+    // A closed object in allOf would reject the keys of the other members.
+    isObject(part) ? rewrite(part, rule, keyword === 'allOf') : part,
+  )
+  return rule(parts, isPartOfAll)
 }
-
-function rewriteKeyword(keyword: string, value: unknown, rule: Rule): unknown {
-  const rewriteSchema = (member: unknown, isPartOfAll = false) =>
-    isObject(member) ? rewrite(member, rule, isPartOfAll) : member
-  if (MAPS.has(keyword) && isObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, rewriteSchema(member)]))
-  }
-  // A closed object in allOf would reject the keys of the other members.
-  if (LISTS.has(keyword) && Array.isArray(value))
-    return value.map((member) => rewriteSchema(member, keyword === 'allOf'))
-  return SCHEMAS.has(keyword) ? rewriteSchema(value) : value
-}
-
-const MAPS = new Set(['properties', 'patternProperties', '$defs'])
-const LISTS = new Set(['anyOf', 'allOf', 'oneOf', 'prefixItems'])
-const SCHEMAS = new Set(['items', 'additionalProperties', 'propertyNames', 'not'])
 
 function withClosedObject(schema: JsonObject): JsonObject {
   if (schema.type !== 'object' || !isObject(schema.properties)) return schema

@@ -5,4 +5,5 @@
 export { isLoopbackAddress, isLoopbackHost } from '../util/loopback.ts'
 export { isObject, type JsonObject } from '../util/objects.ts'
 export { codePointOf, safeJson, safeLine, safePieces, safeText, type TextPiece } from '../util/safe-text.ts'
+export { escapePointer, mapSubschemas, resolveLocalRef } from '../util/schema-walk.ts'
 export { columnsOf, startOf, type WrappedLine, wrapLine } from '../util/text-columns.ts'

@@ -1,5 +1,6 @@
 import { isObject } from '../util/objects.ts'
 import { timeoutSignal } from '../util/scheduler.ts'
+import { mapSubschemas } from '../util/schema-walk.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { SchemaError } from './schema-error.ts'
 import { show } from './values.ts'
@@ -53,19 +54,15 @@ function findReferences(schema: JsonSchema, ids: Set<string>): string[] {
   const open: [value: unknown, base: string | undefined][] = [[schema, undefined]]
   for (let next = open.pop(); next; next = open.pop()) {
     const [value, outer] = next
-    if (Array.isArray(value)) for (const item of value) open.push([item, outer])
     if (!isObject(value)) continue
     const base = typeof value.$id === 'string' ? toDocumentUri(value.$id, outer) : outer
     if (base !== undefined && base !== outer) ids.add(base)
     const target = typeof value.$ref === 'string' ? toDocumentUri(value.$ref, base) : undefined
     if (target !== undefined) found.push(target)
-    for (const [key, member] of Object.entries(value)) if (!DATA.has(key)) open.push([member, base])
+    mapSubschemas(value, (part) => open.push([part, base]))
   }
   return found
 }
-
-/** Keywords whose values are data, so that a `$ref` in them is not a reference. */
-const DATA = new Set(['const', 'enum', 'default', 'examples'])
 
 function toDocumentUri(reference: string, base: string | undefined): string | undefined {
   if (!URL.canParse(reference, base)) return undefined

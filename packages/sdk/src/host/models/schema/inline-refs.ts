@@ -1,8 +1,9 @@
 import type { JsonSchema } from '../../../schema/json-schema.ts'
 import { isObject, omit } from '../../../util/objects.ts'
+import { mapSubschemas, resolveLocalRef } from '../../../util/schema-walk.ts'
 import { intersect } from './combine.ts'
 import type { NoteList } from './notes.ts'
-import { mapSubschemas, typesOf } from './subschemas.ts'
+import { typesOf } from './subschemas.ts'
 
 /** How often a reference may be open at the same time: a recursive schema is unfolded this many levels. */
 const maxUnfolded = 2
@@ -44,7 +45,7 @@ class Inliner {
       return {}
     }
     const { $ref } = schema
-    const own = mapSubschemas(omit(schema, referenceKeywords), (each, part) =>
+    const own = mapSubschemas(omit(schema, referenceKeywords), (each, _keyword, part) =>
       this.inline(each, path + part, open, depth + 1),
     )
     if (typeof $ref !== 'string') {
@@ -57,7 +58,7 @@ class Inliner {
   }
 
   #follow(ref: string, path: string, open: readonly string[], depth: number): unknown {
-    const found = resolve(this.#root, ref)
+    const found = resolveLocalRef(this.#root, ref)
     const name = JSON.stringify(ref.slice(0, 200))
     if (found === undefined) {
       this.#notes.add(path, `replaced the reference ${name} by a schema that allows anything: it is not in this schema`)
@@ -79,24 +80,4 @@ function cutOff(schema: JsonSchema, ref: string): JsonSchema {
   const name = ref.split('/').at(-1)?.slice(0, 100)
   const like = name && name !== '#' ? name : 'the whole input'
   return { ...(types && { type: schema.type }), description: `Nested further, in the same way as ${like}.` }
-}
-
-/** Finds the schema that a reference of the form `#/a/b` names. */
-function resolve(root: JsonSchema, ref: string): unknown {
-  if (ref !== '#' && !ref.startsWith('#/')) return undefined
-  let found: unknown = root
-  for (const part of ref.split('/').slice(1, 50)) {
-    const key = decode(part)
-    if (typeof found !== 'object' || found === null || key === undefined || !Object.hasOwn(found, key)) return undefined
-    found = (found as Record<string, unknown>)[key]
-  }
-  return isObject(found) || typeof found === 'boolean' ? found : undefined
-}
-
-function decode(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
-  } catch {
-    return undefined
-  }
 }

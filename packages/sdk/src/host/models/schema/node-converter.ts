@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../../schema/json-schema.ts'
 import { define, isObject, type JsonObject, omit } from '../../../util/objects.ts'
+import { escapePointer } from '../../../util/schema-walk.ts'
 import { stableSuffix } from '../stable-suffix.ts'
 import { strings } from './combine.ts'
 import type { NoteList } from './notes.ts'
@@ -12,7 +13,7 @@ import {
   restoreObject,
 } from './restore.ts'
 import { mergeAllOf } from './root.ts'
-import { escapePointer, typesOf } from './subschemas.ts'
+import { typesOf } from './subschemas.ts'
 import type { TargetFacts } from './targets.ts'
 
 const maxDescriptionChars = 4_000
