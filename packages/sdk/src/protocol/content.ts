@@ -124,8 +124,13 @@ const checkedLength = 16_384
  */
 function isBase64(text: string): boolean {
   const ends = text.length > 2 * checkedLength ? text.slice(0, checkedLength) + text.slice(-checkedLength) : text
-  const end = ends.search(/[^A-Za-z0-9+/]/)
-  return text.length % 4 === 0 && (end < 0 || /^==?$/.test(ends.slice(end)))
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  try {
+    // `atob` is native code, several times faster than a regular expression. It skips whitespace, which the length reveals.
+    return text.length % 4 === 0 && atob(ends).length === (ends.length / 4) * 3 - padding
+  } catch {
+    return false
+  }
 }
 
 function base64Problem(field: string, value: unknown): string | undefined {
