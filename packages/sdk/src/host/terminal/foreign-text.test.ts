@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Layout } from '../../client/terminal/layout.ts'
-import { labeled, oneLine, quoteAll, toPrettyJson } from './foreign-text.ts'
+import { approvalLine } from '../../util/safe-text.ts'
+import { labeled, quoteAll, toPrettyJson } from './foreign-text.ts'
 
 const plain = (text: string) => text
 const layoutOf = (width: number) => ({ width, paint: { faint: plain } }) as unknown as Layout
@@ -22,9 +23,11 @@ it('indents further lines of a labeled text, so that they cannot pass for labels
 })
 
 it('shows what is invisible', () => {
-  expect(oneLine(' a\nb\u202ec\u200b\td\r\n')).toBe('a<U+000A>b<U+202E>c<U+200B>    d')
-  expect(oneLine('❤\ufe0f and x\ufe0f, 👩\u200d🔬 and x\u200d')).toBe('❤\ufe0f and x<U+FE0F>, 👩\u200d🔬 and x<U+200D>')
-  expect(oneLine(`e${'\u0301'.repeat(4)} e${'\u0301'.repeat(5)}`)).toBe(
+  expect(approvalLine(' a\nb\u202ec\u200b\td\r\n')).toBe('a<U+000A>b<U+202E>c<U+200B>    d')
+  expect(approvalLine('❤\ufe0f and x\ufe0f, 👩\u200d🔬 and x\u200d')).toBe(
+    '❤\ufe0f and x<U+FE0F>, 👩\u200d🔬 and x<U+200D>',
+  )
+  expect(approvalLine(`e${'\u0301'.repeat(4)} e${'\u0301'.repeat(5)}`)).toBe(
     `e${'\u0301'.repeat(4)} e${'\u0301'.repeat(4)}<combining marks>`,
   )
 })
