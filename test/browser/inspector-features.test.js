@@ -44,6 +44,14 @@ describe('servers in the inspector', { skip }, () => {
     await assertQuiet(tab)
   })
 
+  test('are connected from the empty page, also on a phone', async (t) => {
+    const tab = await open(t, 'none', { look: 'phone' })
+    await tab.click('button', 'Connect a server')
+    await tab.fill('textbox', 'URL or command', serverCommand('showcase'))
+    await tab.click('button', 'Connect')
+    await tab.see('15 tools')
+  })
+
   test('are connected over HTTP+SSE if the user chooses it', async (t) => {
     const tab = await open(t, 'none')
     await tab.press('c')

@@ -18,7 +18,7 @@ const keys: readonly [string, string][] = [
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
     <Modal title="Keys" onClose={onClose}>
-      <dl class="facts">
+      <dl class="facts keys">
         {keys.map(([key, effect]) => (
           <div key={key}>
             <dt>

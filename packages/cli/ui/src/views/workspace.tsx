@@ -31,7 +31,14 @@ export function Workspace() {
     <main class="column workspace" aria-label="Workspace">
       <QuestionCards />
       {server === undefined ? (
-        <p class="empty">{isLive ? 'Connect a server to see its tools, resources and prompts.' : 'Choose a server.'}</p>
+        <div class="empty">
+          <p>{isLive ? 'Connect a server to see its tools, resources and prompts.' : 'Choose a server.'}</p>
+          {isLive && (
+            <button type="button" class="primary" onClick={() => (ui.connectDraft.value = {})}>
+              Connect a server
+            </button>
+          )}
+        </div>
       ) : comparison !== undefined ? (
         <CompareView comparison={comparison} />
       ) : needsLogin(server, store.auth) ? (
