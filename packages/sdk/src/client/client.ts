@@ -333,7 +333,7 @@ export class Client {
     return this.#requester.batch(requests, options, { sendOne, accept })
   }
 
-  /** 2026-07-28 tools: no method returns tools that are invalid, whichever way they were listed. */
+  /** 2026-07-28 tools: no method returns tools with invalid `x-mcp-header` annotations, whichever way they were listed. */
   #accept(method: string, result: ResultObject): ResultObject {
     return method === 'tools/list' && !this.#options.raw ? this.#tools.accept(result) : result
   }

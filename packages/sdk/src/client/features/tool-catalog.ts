@@ -53,6 +53,11 @@ export class ToolCatalog {
     return tools.filter((tool) => this.#accept(tool))
   }
 
+  /** Returns a list without the tools whose `x-mcp-header` annotations are invalid. Everything else stays as it was sent. */
+  withoutInvalidHeaders(tools: readonly Tool[]): Tool[] {
+    return tools.filter((tool) => problemOf(tool) !== undefined || this.#accept(tool))
+  }
+
   /** Throws if structured content does not match the output schema. Results with `isError` are not checked. */
   checkOutput(name: string, result: Pick<CallToolResult, 'isError' | 'structuredContent'>): void {
     const known = this.#known.get(name)

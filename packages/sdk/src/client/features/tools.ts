@@ -71,9 +71,9 @@ export class Tools {
     return pages.list(source, params, options)
   }
 
-  /** Leaves the tools out of a page that `list` leaves out. */
+  /** Leaves tools with invalid `x-mcp-header` annotations out of a page. */
   accept(page: ResultObject): ResultObject {
-    return Array.isArray(page.tools) ? { ...page, tools: this.#catalog.read(page.tools) } : page
+    return Array.isArray(page.tools) ? { ...page, tools: this.#catalog.withoutInvalidHeaders(page.tools) } : page
   }
 
   /** Calls a tool and returns its checked result. Waits for the task if the call becomes one. */
