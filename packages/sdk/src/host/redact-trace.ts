@@ -1,5 +1,6 @@
 import type { TracedHttpRequest, TracedHttpResponse, TraceEvent } from '../protocol/trace.ts'
 import { define, isObject, type JsonObject } from '../util/objects.ts'
+import { isSecretName } from '../util/secret-names.ts'
 import { redactSecrets } from './findings/secrets.ts'
 
 /**
@@ -28,33 +29,19 @@ export function redactTraceEvent(event: TraceEvent): TraceEvent {
 
 const redacted = '[redacted]'
 
-/** Parameters of OAuth, and common ones of other APIs, that must not be shown. */
-const secretNames: ReadonlySet<string> = new Set([
-  'access_token',
-  'actor_token',
-  'api_key',
-  'apikey',
+/** Parameters of OAuth, and of signed URLs, whose names do not say that they are secret. */
+const secretParameters: ReadonlySet<string> = new Set([
   'assertion',
   'client_assertion',
-  'client_secret',
   'code',
   'code_verifier',
   'device_code',
-  'id_token',
   'id_token_hint',
   'key',
-  'password',
-  'refresh_token',
-  'registration_access_token',
   'request_uri',
-  'secret',
-  'session_id',
-  'sessionid',
   'sig',
   'signature',
   'state',
-  'subject_token',
-  'token',
   'user_code',
 ])
 
@@ -90,7 +77,7 @@ function redactForm(text: string): string {
     .map((pair) => {
       const at = pair.indexOf('=')
       const name = decode(at === -1 ? pair : pair.slice(0, at))
-      return at !== -1 && isSecretName(name) ? `${pair.slice(0, at)}=${redacted}` : redactString(pair)
+      return at !== -1 && isSecret(name) ? `${pair.slice(0, at)}=${redacted}` : redactString(pair)
     })
     .join('&')
 }
@@ -109,13 +96,13 @@ function redactMembers(value: unknown): unknown {
   if (!isObject(value)) return typeof value === 'string' ? redactString(value) : value
   const copy: JsonObject = {}
   for (const name of Object.keys(value)) {
-    define(copy, name, isSecretName(name) && isFilled(value[name]) ? redacted : redactMembers(value[name]))
+    define(copy, name, isSecret(name) && isFilled(value[name]) ? redacted : redactMembers(value[name]))
   }
   return copy
 }
 
-function isSecretName(name: string): boolean {
-  return secretNames.has(name.toLowerCase())
+function isSecret(name: string): boolean {
+  return isSecretName(name) || secretParameters.has(name.toLowerCase())
 }
 
 function isFilled(value: unknown): boolean {

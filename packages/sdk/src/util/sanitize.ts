@@ -1,11 +1,10 @@
+import { secretNameEnds } from './secret-names.ts'
+
 /** Replaces a secret. */
 const redacted = '[redacted]'
 
-/** Ends of names whose values are secret: of members, parameters and command line options. Not those of cursors. */
-const secretNames =
-  'passw(?:or)?d|pwd|passphrase|secret|(?<!(?:next|page|cursor|sync|progress)[_-]?)token|(?:api|access|private|account)[_-]?key|cookie'
-
-const secretName = new RegExp(`(?:${secretNames})$`, 'i')
+/** The end of a name whose value is secret. */
+const secretName = new RegExp(`(?:${secretNameEnds})$`, 'i')
 
 /** Escape sequences of terminals, control characters, and characters that are invisible or reorder the text around them. */
 const hidden =
@@ -18,7 +17,7 @@ const explanations =
 
 /** `password=...`, `"token": "..."`, `--api-key ...`. */
 const pairs = new RegExp(
-  `((?:(?<!unexpected )(?:${secretNames})["'\\\\]{0,4}[ \\t]{0,4}[:=](?!\\/\\/)[ \\t]{0,4}|(?<![\\w-])--[\\w-]{0,40}(?:${secretNames})[ \\t]{1,4})\\\\{0,3}["']?)(?!(?:${explanations})\\b)(?:(?<=")[^"\\\\\\n]{1,400}|(?<=')[^'\\\\\\n]{1,400}|[^\\s"'\\\\,;&<>(){}[\\]]+)`,
+  `((?:(?<!unexpected )(?:${secretNameEnds})["'\\\\]{0,4}[ \\t]{0,4}[:=](?!\\/\\/)[ \\t]{0,4}|(?<![\\w-])--[\\w-]{0,40}(?:${secretNameEnds})[ \\t]{1,4})\\\\{0,3}["']?)(?!(?:${explanations})\\b)(?:(?<=")[^"\\\\\\n]{1,400}|(?<=')[^'\\\\\\n]{1,400}|[^\\s"'\\\\,;&<>(){}[\\]]+)`,
   'gi',
 )
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { AuditLogOptions } from '../../src/host/audit/audit.ts'
 import { memoryAudit } from '../../src/host/audit/memory.ts'
-import { isSecretName } from '../../src/host/audit/redact.ts'
 import { verifyAudit } from '../../src/host/audit/verify.ts'
 import { redactSecrets } from '../../src/host/findings/secrets.ts'
 import { fileAudit } from '../../src/host/node/audit-file.ts'
+import { isSecretName } from '../../src/util/secret-names.ts'
 
 async function detailsOf(details: Record<string, unknown>, options: AuditLogOptions = {}): Promise<unknown> {
   const log = memoryAudit(options)

@@ -1,11 +1,9 @@
-import { isObject } from 'tenon/internal'
+import { isObject, isSecretName } from 'tenon/internal'
 import type { Call } from './call.ts'
 import { quote } from './shell.ts'
 
 /** Headers that curl sets, or that belong to one connection. */
 const omitted = new Set(['host', 'connection', 'content-length', 'accept-encoding', 'user-agent', 'transfer-encoding'])
-/** Headers whose value is a secret, which the page never sees. */
-const secret = /^(authorization|cookie|proxy-authorization|dpop)$|token|secret|api-?key/i
 
 /** A `curl` command; undefined for servers that are not reached over HTTP. Secrets are shell variables. */
 export function toCurl(call: Call): string | undefined {
@@ -40,7 +38,7 @@ function paramsOf({ sent, params }: Call): unknown {
 }
 
 function quoteHeader(name: string, value: string): string {
-  if (!secret.test(name) && !value.includes('[redacted]')) return quote(`${name}: ${value}`)
+  if (!isSecretName(name) && !value.includes('[redacted]')) return quote(`${name}: ${value}`)
   const variable = name.toUpperCase().replace(/\W/g, '_')
   return name === 'authorization' ? '"authorization: Bearer $TOKEN"' : `"${name}: $${variable}"`
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isSecretName, maxDetailBytes, toDetailText } from './redact.ts'
+import { isSecretName } from '../../util/secret-names.ts'
+import { maxDetailBytes, toDetailText } from './redact.ts'
 
 const detailsOf = (value: unknown, redact?: (value: unknown) => unknown) => JSON.parse(toDetailText(value, redact))
 const members = (count: number) =>

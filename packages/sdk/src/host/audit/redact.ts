@@ -1,4 +1,5 @@
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
+import { isSecretName } from '../../util/secret-names.ts'
 import type { Redact } from './audit.ts'
 import { toBytes } from './digest.ts'
 
@@ -26,21 +27,6 @@ export function toDetailText(details: unknown, redact: Redact | undefined): stri
     return JSON.stringify({ omitted: 'The details are not JSON values.' })
   }
 }
-
-/** Whether a member with this name holds a secret. */
-export function isSecretName(name: string): boolean {
-  const plain = name
-    .slice(0, 200)
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '')
-  return secretNames.has(plain) || (plain.endsWith('token') && plain !== 'progresstoken') || secretParts.test(plain)
-}
-
-const secretNames = new Set(['auth', 'pwd', 'pass', 'jwt', 'otp', 'sessionid', 'mcpsessionid'])
-
-/** `tokens` and `tokenCount` are numbers of tokens of a model, so they are not in here. */
-const secretParts =
-  /authorization|cookie|passw|passphrase|secret|apikey|accesskey|privatekey|signingkey|encryptionkey|credential|bearer/
 
 /** If the redaction fails, nothing unredacted may be written. */
 function redactAll(details: unknown, redact: Redact | undefined): unknown {
