@@ -63,3 +63,17 @@ export function publicTypeProblems(sdk, entries) {
     missing.set(symbol, (missing.get(symbol) ?? new Set()).add(`${name} of ${subpath}`))
   }
 }
+
+/**
+ * @param {Map<string, string>} entries The declaration file of each subpath.
+ * @returns {Map<string, string[]>} The names that each subpath exports, values and types.
+ */
+export function publicNames(entries) {
+  const program = ts.createProgram([...entries.values()], { module: ts.ModuleKind.NodeNext, skipLibCheck: true })
+  const checker = program.getTypeChecker()
+  const namesOf = (file) => {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(file))
+    return checker.getExportsOfModule(module).map(({ name }) => name)
+  }
+  return new Map([...entries].map(([subpath, file]) => [subpath, namesOf(file)]))
+}

@@ -1,3 +1,4 @@
+import { isObject } from 'tenon/internal'
 /** The part of a JSON Schema that says which types arguments have. */
 export interface ArgumentSchema {
   readonly properties?: unknown
@@ -10,9 +11,9 @@ export type NodeSchema = Readonly<Record<string, unknown>>
 export function propertyOf(schema: NodeSchema | undefined, name: string, root: NodeSchema): NodeSchema | undefined {
   for (const variant of variantsOf(schema, root)) {
     const { properties } = variant
-    if (isNode(properties) && Object.hasOwn(properties, name)) {
+    if (isObject(properties) && Object.hasOwn(properties, name)) {
       const found = properties[name]
-      return isNode(found) ? resolveSchema(found, root) : {}
+      return isObject(found) ? resolveSchema(found, root) : {}
     }
   }
   return undefined
@@ -20,8 +21,8 @@ export function propertyOf(schema: NodeSchema | undefined, name: string, root: N
 
 /** The schema of the items of a list. */
 export function itemsOf(schema: NodeSchema | undefined, root: NodeSchema): NodeSchema | undefined {
-  const items = variantsOf(schema, root).find((variant) => isNode(variant.items))?.items
-  return isNode(items) ? resolveSchema(items, root) : undefined
+  const items = variantsOf(schema, root).find((variant) => isObject(variant.items))?.items
+  return isObject(items) ? resolveSchema(items, root) : undefined
 }
 
 /** All types that a schema allows, in any of its variants. */
@@ -30,7 +31,7 @@ export function typesOf(schema: NodeSchema | undefined, root: NodeSchema): Reado
     if (type !== undefined) return Array.isArray(type) ? type : [type]
     const known = Array.isArray(values) ? values : only === undefined ? [] : [only]
     if (known.length > 0) return known.map((value) => (value === null ? 'null' : typeof value))
-    return isNode(items) ? ['array'] : isNode(properties) ? ['object'] : []
+    return isObject(items) ? ['array'] : isObject(properties) ? ['object'] : []
   })
   return new Set(types)
 }
@@ -58,9 +59,9 @@ export function resolveSchema(schema: NodeSchema, root: NodeSchema, depth = 0): 
   let target: unknown = root
   for (const part of $ref.slice(1).split('/').filter(Boolean)) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    target = isNode(target) && Object.hasOwn(target, name) ? target[name] : undefined
+    target = isObject(target) && Object.hasOwn(target, name) ? target[name] : undefined
   }
-  return isNode(target) ? resolveSchema(target, root, depth + 1) : schema
+  return isObject(target) ? resolveSchema(target, root, depth + 1) : schema
 }
 
 const maxDepth = 20
@@ -70,7 +71,7 @@ function variantsOf(schema: NodeSchema | undefined, root: NodeSchema, depth = 0)
   if (!schema || depth > maxDepth) return []
   const resolved = resolveSchema(schema, root)
   const inner = [resolved.anyOf, resolved.oneOf, resolved.allOf].flatMap((list) => (Array.isArray(list) ? list : []))
-  return [resolved, ...inner.filter(isNode).flatMap((each) => variantsOf(each, root, depth + 1))]
+  return [resolved, ...inner.filter(isObject).flatMap((each) => variantsOf(each, root, depth + 1))]
 }
 
 function parsed(text: string): unknown {
@@ -80,8 +81,4 @@ function parsed(text: string): unknown {
   } catch {
     return text
   }
-}
-
-function isNode(value: unknown): value is NodeSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,6 +6,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
+import { isObject } from 'tenon/internal'
 import { CliError } from '../exit-codes.ts'
 import type { Entry } from './hosts.ts'
 import { removeMember, setMember } from './json-edits.ts'
@@ -31,9 +32,9 @@ export function readEntry(config: ConfigText, container: string, name: string): 
 export function editEntry(config: ConfigText, container: string, name: string, entry: Entry | undefined): string {
   const tree = parse(config)
   const before: unknown = tree ? getNodeValue(tree) : {}
-  const servers = isMembers(before) ? before[container] : undefined
-  if (!isMembers(before) || (servers !== undefined && !isMembers(servers))) {
-    const what = isMembers(before) ? `"${container}"` : 'The file'
+  const servers = isObject(before) ? before[container] : undefined
+  if (!isObject(before) || (servers !== undefined && !isObject(servers))) {
+    const what = isObject(before) ? `"${container}"` : 'The file'
     throw cannotEdit(config.path, `${what} is not an object`)
   }
   const document = tree ? { text: config.text, root: tree } : emptyDocument()
@@ -74,7 +75,7 @@ function verify(config: ConfigText, wanted: unknown): void {
 }
 
 function expected(before: Members, container: string, name: string, entry: Entry | undefined): Members {
-  const servers = isMembers(before[container]) ? before[container] : undefined
+  const servers = isObject(before[container]) ? before[container] : undefined
   if (entry === undefined && !servers) return before
   const others = Object.entries(servers ?? {}).filter(([key]) => key !== name)
   const added = entry === undefined ? [] : [[name, entry] as const]
@@ -87,12 +88,8 @@ function cannotEdit(path: string, reason: string): CliError {
   })
 }
 
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function toText(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
-    isMembers(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,
+    isObject(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,
   )
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { isObject } from 'tenon/internal'
 import { usageError } from '../exit-codes.ts'
 
 /** An object in a JSON file. */
@@ -13,12 +14,8 @@ export function readJsonFile(path: string): Members | undefined {
   } catch (error) {
     throw usageError(`${path} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
-  if (isMembers(value)) return value
+  if (isObject(value)) return value
   throw usageError(`${path} must contain an object.`)
-}
-
-export function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A text that is not empty; undefined for everything else. */

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Tool } from 'tenon'
-import { compact, isMembers, type Members, textOf } from './json-file.ts'
+import { isObject } from 'tenon/internal'
+import { compact, type Members, textOf } from './json-file.ts'
 import type { PackageFacts } from './package-facts.ts'
 import { Problems } from './problems.ts'
 
@@ -65,7 +66,7 @@ export function checkManifest(manifest: Members, folder: string): void {
   problems.require(isSemver(version), `version must be a semantic version such as 1.0.0: ${version ?? 'missing'}`)
   problems.require(textOf(description) !== undefined, 'description is missing in package.json')
   problems.require(
-    isMembers(author) && textOf(author.name) !== undefined,
+    isObject(author) && textOf(author.name) !== undefined,
     'author is missing in package.json: "author": "Ada <ada@example.com>"',
   )
   checkUrls(manifest, problems)
@@ -94,8 +95,8 @@ function checkUrls(manifest: Members, problems: Problems): void {
   const { author, repository, privacy_policies } = manifest
   const urls: [string, unknown][] = [
     ...['homepage', 'documentation', 'support'].map((key): [string, unknown] => [key, manifest[key]]),
-    ['author.url', isMembers(author) ? author.url : undefined],
-    ['repository.url', isMembers(repository) ? repository.url : undefined],
+    ['author.url', isObject(author) ? author.url : undefined],
+    ['repository.url', isObject(repository) ? repository.url : undefined],
     ...(Array.isArray(privacy_policies) ? privacy_policies : []).map((url): [string, unknown] => [
       'privacy_policies',
       url,
@@ -103,13 +104,13 @@ function checkUrls(manifest: Members, problems: Problems): void {
   ]
   for (const [key, url] of urls)
     if (url !== undefined) problems.require(URL.canParse(String(url)), `${key} is not a URL: ${url}`)
-  const email = isMembers(author) ? author.email : undefined
+  const email = isObject(author) ? author.email : undefined
   if (email !== undefined)
     problems.require(/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(String(email)), `author.email is not valid: ${email}`)
 }
 
 function checkServer(server: unknown, folder: string, problems: Problems): void {
-  if (!isMembers(server) || !isMembers(server.mcp_config)) return problems.add('server.mcp_config is missing')
+  if (!isObject(server) || !isObject(server.mcp_config)) return problems.add('server.mcp_config is missing')
   const { type, entry_point: entry } = server
   problems.require(['node', 'python', 'binary'].includes(String(type)), `server.type is not known: ${type}`)
   const path = textOf(entry)
@@ -124,11 +125,11 @@ const configTypes = ['string', 'number', 'boolean', 'directory', 'file']
 
 /** Every `${user_config.x}` must be declared, and every declaration needs a title, a description and a type. */
 function checkUserConfig({ user_config: config, server }: Members, problems: Problems): void {
-  const declared = isMembers(config) ? config : {}
+  const declared = isObject(config) ? config : {}
   for (const [key, option] of Object.entries(declared)) {
-    const isComplete = isMembers(option) && textOf(option.title) && textOf(option.description)
+    const isComplete = isObject(option) && textOf(option.title) && textOf(option.description)
     problems.require(Boolean(isComplete), `user_config.${key} needs a title and a description`)
-    if (isMembers(option))
+    if (isObject(option))
       problems.require(
         configTypes.includes(String(option.type)),
         `user_config.${key}.type must be ${configTypes.join(', ')}`,

@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path'
+import { isObject } from 'tenon/internal'
 import { usageError } from '../exit-codes.ts'
-import { compact, isMembers, type Members, readJsonFile, textOf } from './json-file.ts'
+import { compact, type Members, readJsonFile, textOf } from './json-file.ts'
 
 /** What package.json says about a server, in one form. */
 export interface PackageFacts {
@@ -51,21 +52,21 @@ export function readPackage(folder: string): PackageFacts {
     author: authorOf(manifest.author),
     license: textOf(manifest.license),
     homepage: textOf(manifest.homepage),
-    support: isMembers(bugs) ? textOf(bugs.url) : textOf(bugs),
+    support: isObject(bugs) ? textOf(bugs.url) : textOf(bugs),
     keywords: stringsOf(keywords),
     repository: repositoryOf(manifest.repository),
     entry: entryOf(manifest),
     files: stringsOf(files),
-    nodeRange: isMembers(engines) ? textOf(engines.node) : undefined,
+    nodeRange: isObject(engines) ? textOf(engines.node) : undefined,
     isPrivate: manifest.private === true,
-    scripts: isMembers(manifest.scripts) ? Object.keys(manifest.scripts) : [],
+    scripts: isObject(manifest.scripts) ? Object.keys(manifest.scripts) : [],
     mcpName: textOf(manifest.mcpName),
   }
 }
 
 /** `Ada <ada@example.com> (https://example.com)`, or an object. */
 function authorOf(value: unknown): Author | undefined {
-  if (isMembers(value)) {
+  if (isObject(value)) {
     const name = textOf(value.name)
     return name === undefined ? undefined : { name, ...compact({ email: textOf(value.email), url: textOf(value.url) }) }
   }
@@ -76,7 +77,7 @@ function authorOf(value: unknown): Author | undefined {
 
 /** npm has short forms (`github:me/x`) and forms for git (`git+https://...git`). The registry wants a page. */
 function repositoryOf(value: unknown): Repository | undefined {
-  const text = isMembers(value) ? textOf(value.url) : textOf(value)
+  const text = isObject(value) ? textOf(value.url) : textOf(value)
   if (text === undefined) return undefined
   const short = /^(?:(github|gitlab):)?([\w.-]+\/[\w.-]+)$/.exec(text)
   const url = short
@@ -86,12 +87,12 @@ function repositoryOf(value: unknown): Repository | undefined {
         .replace(/^(?:git|ssh):\/\/(?:git@)?/, 'https://')
         .replace(/^git@([^:]+):/, 'https://$1/')
         .replace(/\.git$/, '')
-  const folder = isMembers(value) ? textOf(value.directory) : undefined
+  const folder = isObject(value) ? textOf(value.directory) : undefined
   return { url, ...(folder !== undefined && { folder }) }
 }
 
 function entryOf({ bin, main }: Members): string | undefined {
-  const commands = isMembers(bin) ? Object.values(bin) : [bin]
+  const commands = isObject(bin) ? Object.values(bin) : [bin]
   const [command] = commands.length === 1 ? commands : []
   return (textOf(command) ?? textOf(main))?.replace(/^\.\//, '')
 }

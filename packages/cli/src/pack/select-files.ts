@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ignore from 'ignore'
+import { isObject } from 'tenon/internal'
 import { CliError, exitCodes } from '../exit-codes.ts'
-import { isMembers, readJsonFile } from './json-file.ts'
+import { readJsonFile } from './json-file.ts'
 
 /** A file of a bundle. */
 export interface BundleFile {
@@ -148,7 +149,7 @@ function placeOf(
 function dependenciesOf(from: string, parent: string): Dependency[] {
   const manifest = readJsonFile(join(from, 'package.json')) ?? {}
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta: meta } = manifest
-  const isOptionalPeer = (name: string) => isMembers(meta) && isMembers(meta[name]) && meta[name].optional === true
+  const isOptionalPeer = (name: string) => isObject(meta) && isObject(meta[name]) && meta[name].optional === true
   const optional = new Set(namesOf(optionalDependencies))
   const peers = namesOf(peerDependencies).filter((name) => !isOptionalPeer(name))
   return [...new Set([...namesOf(dependencies), ...optional, ...peers])].map((name) => ({
@@ -160,7 +161,7 @@ function dependenciesOf(from: string, parent: string): Dependency[] {
 }
 
 function namesOf(value: unknown): string[] {
-  return isMembers(value) ? Object.keys(value) : []
+  return isObject(value) ? Object.keys(value) : []
 }
 
 /** The folder of a package, without links. */

@@ -1,4 +1,5 @@
-import { compact, isMembers, type Members, textOf } from './json-file.ts'
+import { isObject } from 'tenon/internal'
+import { compact, type Members, textOf } from './json-file.ts'
 import { isSemver } from './manifest.ts'
 import type { PackageFacts } from './package-facts.ts'
 import { Problems } from './problems.ts'
@@ -67,7 +68,7 @@ export function checkServerJson(server: Members, facts: PackageFacts): void {
     problems.require(URL.canParse(String(websiteUrl)), `websiteUrl is not a URL: ${websiteUrl}`)
   for (const each of Array.isArray(packages) ? packages : []) checkPackage(each, registered, facts, problems)
   for (const each of Array.isArray(remotes) ? remotes : []) {
-    const url = isMembers(each) ? String(each.url) : ''
+    const url = isObject(each) ? String(each.url) : ''
     problems.require(/^https:\/\/[^\s]+$/.test(url) && URL.canParse(url), `a remote needs an https URL: ${url}`)
   }
   problems.throwIfAny('server.json is not valid')
@@ -81,7 +82,7 @@ function checkLength(member: string, value: unknown, problems: Problems): void {
 }
 
 function checkPackage(value: unknown, name: string, facts: PackageFacts, problems: Problems): void {
-  if (!isMembers(value)) return problems.add('a package must be an object')
+  if (!isObject(value)) return problems.add('a package must be an object')
   const { registryType, identifier, fileSha256 } = value
   if (registryType === 'npm' && identifier === facts.name)
     problems.require(
@@ -119,12 +120,12 @@ function packagesOf({ facts, bundle, manifest }: ServerJsonOptions): Members[] {
 /** Settings that the manifest passes as environment variables. */
 function variablesOf(manifest: Members | undefined): Members[] {
   const server = manifest?.server
-  const config = isMembers(server) && isMembers(server.mcp_config) ? server.mcp_config.env : undefined
-  const settings = isMembers(manifest?.user_config) ? manifest.user_config : {}
-  return Object.entries(isMembers(config) ? config : {}).flatMap(([name, value]) => {
+  const config = isObject(server) && isObject(server.mcp_config) ? server.mcp_config.env : undefined
+  const settings = isObject(manifest?.user_config) ? manifest.user_config : {}
+  return Object.entries(isObject(config) ? config : {}).flatMap(([name, value]) => {
     const [, key = ''] = /^\$\{user_config\.([^}]+)\}$/.exec(String(value)) ?? []
     const setting = Object.hasOwn(settings, key) ? settings[key] : undefined
-    if (!isMembers(setting)) return []
+    if (!isObject(setting)) return []
     const { description, required, sensitive } = setting
     return [compact({ name, description, isRequired: required, isSecret: sensitive })]
   })
