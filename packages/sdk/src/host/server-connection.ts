@@ -197,9 +197,10 @@ export class ServerConnection {
   /** Connects if necessary. Rejects at once while the server is left alone after a failure. */
   async ready(): Promise<Client> {
     if (this.#closing.signal.aborted) throw hostClosed()
-    if (this.#state === 'disabled') throw new McpError('not-connected', 'it is disabled in the configuration')
+    if (this.#state === 'disabled')
+      throw new McpError('not-connected', `Server "${this.server.id}" is disabled in the configuration`)
     if (this.#checking) await this.#checking
-    if (this.#state === 'held') throw heldError(this.#error)
+    if (this.#state === 'held') throw this.#held(this.#error)
     if (this.#client) return this.#client
     if (this.#state === 'failed' && clock.monotonic() < this.#retryAt) throw this.#error
     this.#opening ??= this.#open().finally(() => {
@@ -293,7 +294,7 @@ export class ServerConnection {
     } catch (error) {
       this.#isDenied = error instanceof DeniedError
       this.#setState('held', error)
-      throw heldError(error)
+      throw this.#held(error)
     }
     this.#isDenied = false
     this.#awaitedSince = undefined
@@ -394,10 +395,15 @@ export class ServerConnection {
   /** Names the server in errors of the connection. Errors that the server sent stay as they are. */
   #named(error: unknown): unknown {
     if (!(error instanceof McpError) || error.code === 'peer' || error.code === 'denied') return error
-    const prefix = `Server "${this.server.id}": `
-    if (error.message.startsWith(prefix)) return error
-    error.message = prefix + error.message
+    const name = `Server "${this.server.id}"`
+    if (!error.message.startsWith(name)) error.message = `${name}: ${error.message}`
     return error
+  }
+
+  #held(cause: unknown): McpError {
+    const message = `Server "${this.server.id}" is not used until its definitions are approved`
+    if (cause instanceof McpError && cause.message.startsWith(message)) return cause
+    return new McpError('denied', cause instanceof Error ? `${message}: ${cause.message}` : message, { cause })
   }
 }
 
@@ -412,14 +418,9 @@ function loginRequired(error: unknown): UrlElicitationRequiredError | undefined 
 }
 
 function hostClosed(): McpError {
-  return new McpError('closed', 'the host is closed')
+  return new McpError('closed', 'The host is closed')
 }
 
 function cancelled(reason: unknown): McpError {
-  return new McpError('cancelled', 'the call was cancelled while it waited for the connection', { cause: reason })
-}
-
-function heldError(cause: unknown): McpError {
-  const why = cause instanceof Error ? `: ${cause.message}` : ''
-  return new McpError('denied', `it is not used until its definitions are approved${why}`, { cause })
+  return new McpError('cancelled', 'The call was cancelled while it waited for the connection', { cause: reason })
 }

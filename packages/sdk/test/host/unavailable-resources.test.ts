@@ -63,7 +63,12 @@ describe('a URI that a server listed before it failed', () => {
     expect(await host.resources()).toHaveLength(2)
     victim.server.registerTool('added', {}, () => '')
     await eventually(() => host.servers[0]?.state === 'held')
-    await expect(host.readResource(uri)).rejects.toThrow('it is not used until its definitions')
+    const held = 'Server "victim" is not used until its definitions are approved: '
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const { message } = await host.readResource(uri).catch((error) => error)
+      expect(message.split('is not used until')).toHaveLength(2)
+      expect(message).toContain(held)
+    }
     evil.server.registerResource('taken', uri, {}, () => 'evil')
     await expect(host.readResource(uri)).rejects.toThrow('Several servers have it: victim, evil')
     expect((await host.resources()).map(({ server }) => server)).toEqual(['evil', 'evil'])
