@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { createVitest } from 'vitest/node'
@@ -21,7 +21,11 @@ export async function readCoverage(log) {
     [...sources.keys(), ...Object.keys(known.sources)].filter((path) => known.sources[path] !== sources.get(path)),
   )
   const isCurrent = ([path, test]) =>
-    test.isPassed && test.hash === hashOfTest(path) && !Object.keys(test.hits).some((source) => changed.has(source))
+    test.isPassed &&
+    // A test can have been removed or renamed.
+    existsSync(join(root, path)) &&
+    test.hash === hashOfTest(path) &&
+    !Object.keys(test.hits).some((source) => changed.has(source))
   const kept = Object.fromEntries(Object.entries(known.tests).filter(isCurrent))
   const tests = { ...kept, ...(await run(new Set(Object.keys(kept)), log)) }
   const coverage = { points, sources: Object.fromEntries(sources), tests }
