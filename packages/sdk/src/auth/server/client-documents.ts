@@ -124,7 +124,7 @@ function matchesHost(pattern: string, host: string): boolean {
 export function isDocumentUrl(clientId: string): boolean {
   if (!URL.canParse(clientId)) return false
   const url = new URL(clientId)
-  return /^https?:$/.test(url.protocol) && url.pathname !== '/' && url.hash === '' && url.href === clientId
+  return /^https?:$/.test(url.protocol) && url.pathname !== '/' && !clientId.includes('#') && url.href === clientId
 }
 
 /**
