@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -18,7 +19,9 @@ import {
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { withFileLock } from '../../src/auth/node/file-lock.ts'
 import { fileTokenStore } from '../../src/auth/node/file-store.ts'
+import { replaceFile } from '../../src/auth/node/replace-file.ts'
 import { deferred } from '../../src/util/deferred.ts'
 
 function folder(): string {
@@ -320,6 +323,107 @@ describe('the lock of a token file', () => {
     writeFileSync(join(path, '..'), '')
     await expect(fileTokenStore(path).lock('a', async () => 1)).rejects.toThrow(/EEXIST|ENOTDIR/)
   })
+})
+
+describe('the lock of a token file on Windows, which has no symbolic links for everyone', () => {
+  function onWindows(): void {
+    const platform = Object.getOwnPropertyDescriptor(process, 'platform')!
+    Object.defineProperty(process, 'platform', { ...platform, value: 'win32' })
+    onTestFinished(() => void Object.defineProperty(process, 'platform', platform))
+  }
+
+  it('is a file with the holder', async () => {
+    onWindows()
+    const path = join(folder(), 'tokens.json')
+    const store = fileTokenStore(path, { maxWaitMs: 30 })
+    const names = await store.lock('a', async () => {
+      const [name] = readdirSync(join(path, '..'))
+      const lockFile = join(path, '..', name!)
+      expect(lstatSync(lockFile).isFile()).toBe(true)
+      expect(modeOf(lockFile)).toBe(0o600)
+      expect(JSON.parse(readFileSync(lockFile, 'utf8'))).toMatchObject({ pid: process.pid, token: expect.any(String) })
+      await expect(fileTokenStore(path, { maxWaitMs: 30 }).lock('a', async () => 1)).rejects.toThrow(
+        `held by process ${process.pid} since`,
+      )
+      return readdirSync(join(path, '..'))
+    })
+    expect(names).toHaveLength(1)
+    expect(readdirSync(join(path, '..'))).toEqual([])
+    await store.set('a', '1')
+    expect(await store.get('a')).toBe('1')
+    expect(readdirSync(join(path, '..'))).toEqual(['tokens.json'])
+  })
+
+  it('is taken over if its process died before it could write it', async () => {
+    const path = join(folder(), 'tokens.json')
+    const lockFile = await lockFileOf(path)
+    onWindows()
+    writeFileSync(lockFile, '')
+    expect(await fileTokenStore(path, { staleMs: 50 }).lock('a', async () => 1)).toBe(1)
+    expect(readdirSync(join(path, '..'))).toEqual([])
+  })
+
+  it('of a folder that is missing is an error', async () => {
+    onWindows()
+    const path = join(folder(), 'file')
+    writeFileSync(path, '')
+    await expect(withFileLock(join(path, 'x.lock'), { maxWaitMs: 30, staleMs: 30 }, async () => 1)).rejects.toThrow(
+      /ENOTDIR/,
+    )
+  })
+
+  it('protects a file in the folder for applications', async () => {
+    onWindows()
+    const before = process.env.APPDATA
+    onTestFinished(() => {
+      if (before === undefined) delete process.env.APPDATA
+      else process.env.APPDATA = before
+    })
+    const path = folder()
+    process.env.APPDATA = path
+    await fileTokenStore().set('a', '1')
+    expect(existsSync(join(path, 'tenon', 'tokens.json'))).toBe(true)
+  })
+})
+
+describe('taking over a lock', () => {
+  const options = { maxWaitMs: 30, staleMs: 60_000 }
+
+  it('is left to the process that claimed it first, while that may be alive', async () => {
+    const path = join(folder(), 'tokens.json')
+    const lockFile = await lockFileOf(path)
+    symlinkSync(JSON.stringify({ ...ownLock, pid: await deadPid(), token: 'stale' }), lockFile)
+    symlinkSync(JSON.stringify({ ...ownLock, token: 'claim' }), `${lockFile}.stale`)
+    await expect(fileTokenStore(path, options).lock('a', async () => 1)).rejects.toMatchObject({ code: 'timeout' })
+    expect(readdirSync(join(path, '..'))).toHaveLength(2)
+  })
+
+  it('stops after a few claims of processes that died', async () => {
+    const path = join(folder(), 'tokens.json')
+    const lockFile = await lockFileOf(path)
+    const pid = await deadPid()
+    let name = lockFile
+    for (const token of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      symlinkSync(JSON.stringify({ ...ownLock, pid, token }), name)
+      name = `${name}.${token}`
+    }
+    await expect(fileTokenStore(path, options).lock('a', async () => 1)).rejects.toMatchObject({ code: 'timeout' })
+  })
+
+  it('names another process if the lock does not say which', async () => {
+    const path = join(folder(), 'tokens.json')
+    const lockFile = await lockFileOf(path)
+    writeFileSync(lockFile, 'nonsense')
+    await expect(fileTokenStore(path, options).lock('a', async () => 1)).rejects.toThrow(
+      `Timed out after 30 ms waiting for the lock ${lockFile}, held by another process.`,
+    )
+  })
+})
+
+it('reports a file that cannot be replaced, and does not try again', async () => {
+  const path = join(folder(), 'tokens.json')
+  mkdirSync(join(path, 'full'), { recursive: true })
+  await expect(replaceFile(path, 'text')).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/)
 })
 
 /** What this process writes into a lock file. */

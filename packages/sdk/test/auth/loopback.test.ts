@@ -231,4 +231,82 @@ describe('the loopback redirect listener', () => {
     await ask(`${redirectUri}?code=1&state=s`).catch(() => {})
     await expect(result).rejects.toThrow('careless')
   })
+
+  it('keeps the first outcome, whatever happens later', async () => {
+    const stop = new AbortController()
+    const received = await wait({ signal: stop.signal })
+    await ask(`${received.redirectUri}?code=1`)
+    stop.abort()
+    await received.close()
+    expect((await received.result).get('code')).toBe('1')
+    const closed = await wait({ signal: stop.signal }).catch(() => undefined)
+    expect(closed).toBeUndefined()
+    const twice = await wait()
+    await twice.close()
+    await twice.close()
+    await expect(twice.result).rejects.toMatchObject({ code: 'closed' })
+  })
+
+  it('is not interrupted while the page of the redirect is being sent', async () => {
+    const stop = new AbortController()
+    const { redirectUri, result } = await wait({
+      signal: stop.signal,
+      // Called while the request is answered. The result follows when the connection has closed.
+      expect: () => {
+        setImmediate(() => stop.abort())
+        return true
+      },
+    })
+    expect((await ask(`${redirectUri}?code=1`)).status).toBe(200)
+    expect((await result).get('code')).toBe('1')
+  })
+
+  it('ignores a signal that aborts after the end, and leaves no listener on it', async () => {
+    const stop = new AbortController()
+    const removed: string[] = []
+    const remove = stop.signal.removeEventListener.bind(stop.signal)
+    stop.signal.removeEventListener = (...given: Parameters<typeof remove>) => {
+      removed.push(given[0])
+      remove(...given)
+    }
+    const { close } = await wait({ signal: stop.signal })
+    await close()
+    expect(removed).toContain('abort')
+  })
+
+  it('is cancelled by a signal that aborts while it starts to listen', async () => {
+    const stop = new AbortController()
+    const starting = waitForRedirect({ signal: stop.signal })
+    stop.abort(new Error('never mind'))
+    const { result, redirectUri } = await starting
+    await expect(result).rejects.toMatchObject({ code: 'cancelled', cause: { message: 'never mind' } })
+    expect(await isGone(redirectUri)).toBe(true)
+  })
+
+  it('reports that the port of localhost is in use for IPv6, and frees the other [AUTH-089]', async () => {
+    const hasV6 = Object.values(networkInterfaces())
+      .flat()
+      .some((each) => each?.address === '::1')
+    if (!hasV6) return
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '::1', resolve))
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as { port: number }
+    await expect(waitForRedirect({ host: 'localhost', port })).rejects.toMatchObject({
+      code: 'listen-failed',
+      message: expect.stringContaining('Cannot listen for the redirect at ::1:'),
+    })
+    expect(await isGone(`http://127.0.0.1:${port}/callback`)).toBe(true)
+  })
+
+  it('listens on an IPv6 address', async () => {
+    const hasV6 = Object.values(networkInterfaces())
+      .flat()
+      .some((each) => each?.address === '::1')
+    if (!hasV6) return
+    const { redirectUri, result } = await wait({ host: '::1' })
+    expect(redirectUri).toMatch(/^http:\/\/\[::1\]:\d+\/callback$/)
+    await ask(`${redirectUri}?code=1`)
+    expect((await result).get('code')).toBe('1')
+  })
 })
