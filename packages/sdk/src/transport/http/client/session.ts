@@ -57,7 +57,8 @@ export class ClientSession {
   readonly openingStatuses = new Map<string, number>()
   readonly #events: ClientSessionEvents
   readonly #posts = new Map<RequestId, RequestPost>()
-  readonly #notifications = new Set<ClientRequest>()
+  /** Notifications and responses that are being sent, with functions that reject their promises. */
+  readonly #notifications = new Map<ClientRequest, (error: Error) => void>()
   readonly #answers = new PendingAnswers()
   #listen: ListenStream | undefined
   /** Streams that were resumed on request. */
@@ -266,7 +267,10 @@ export class ClientSession {
     scheduler.clearTimeout(this.#initializedTimer)
     this.#listen?.close()
     for (const stream of this.#resumed) stream.close()
-    for (const notification of this.#notifications) notification.abort()
+    for (const [notification, reject] of this.#notifications) {
+      notification.abort()
+      reject(new ClosedError('The connection was closed'))
+    }
     for (const post of [...this.#posts.values()]) post.fail(new ClosedError('The connection was closed'))
   }
 
@@ -295,7 +299,7 @@ export class ClientSession {
         },
       }
       const request = new ClientRequest(this.config, { method: 'POST', label, headers, body }, listener)
-      this.#notifications.add(request)
+      this.#notifications.set(request, reject)
       if (label === answerLabel) this.#answers.begin()
       request.start()
     })
