@@ -446,6 +446,26 @@ describe('two nodes that share stores and a bus', () => {
     it,
   )
 
+  it('a response in a batch with requests reaches the node that asked [RPC-020]', async () => {
+    const asking = () => {
+      const server = workshop()
+      server.registerTool('ask', {}, async (_, ctx) => JSON.stringify(await ctx.roots()))
+      return server
+    }
+    await using nodes = await fleet({}, asking)
+    await using here = await nodes.first.open('2025-03-26', { capabilities: { roots: {} } })
+    await using there = here.at(nodes.second.url)
+    const call = await here.call('ask')
+    const { id } = await call.until(() => call.messages.find(({ method }) => method === 'roots/list'))
+    const roots = [{ uri: 'file:///a' }]
+    const answers = await there.post([
+      { jsonrpc: '2.0', id: id!, result: { roots } as never },
+      there.message('tools/call', { name: 'echo', arguments: { text: 'x' } }, 'batched'),
+    ])
+    expect(await answers.text()).toContain('"batched"')
+    expect((await call.response()).result?.content?.[0]?.text).toContain('file:///a')
+  })
+
   it(`${modern}: any node answers any request without a store`, async () => {
     const nodes = [createMcpHandler(workshop()), createMcpHandler(workshop())]
     const texts: unknown[] = []
