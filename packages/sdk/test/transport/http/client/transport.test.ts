@@ -153,6 +153,19 @@ describe('StreamableHTTPClientTransport', () => {
     await closed(resumed)
   })
 
+  it('resumes a stream for a notification with a token', async () => {
+    await using server = await sessions(undefined, { stream: true })
+    await using http = client(server)
+    await greet(http.transport)
+    const ids: string[] = []
+    const onresumptiontoken = (id: string) => void ids.push(id)
+    await http.transport.send(notice, { resumptionToken: 'event-1', onresumptiontoken })
+    const resumed = server.of('GET')[0]!
+    expect([resumed.headers['last-event-id'], server.of(notice.method)]).toEqual(['event-1', []])
+    resumed.response.write(event(changed, 'event-2'))
+    await expect.poll(() => ids).toEqual(['event-2'])
+  })
+
   it('rejects if the server refuses to resume a stream', async () => {
     await using server = await sessions()
     await using http = client(server)

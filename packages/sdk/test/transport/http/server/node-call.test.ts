@@ -130,6 +130,19 @@ describe('NodeCall', () => {
     expect(limits.unsentOutputs.unsentBytes).toBe(0)
   })
 
+  it('counts nothing more once the client has read everything', async () => {
+    await using opened = await open()
+    const limits: OutputLimits = { unsentOutputs: new UnsentOutputs({}), maxQueuedBytes: 1_000 }
+    opened.call.limitOutput(limits)
+    const length = 16 * 1024 * 1024
+    opened.call.reply(200, {}, 'x'.repeat(length))
+    await turn()
+    expect(limits.unsentOutputs.unsentBytes).toBeGreaterThan(0)
+    expect((await opened.connection.response('GET')).body).toHaveLength(length)
+    await opened.call.finished()
+    expect(limits.unsentOutputs.unsentBytes).toBe(0)
+  })
+
   it('knows the whole URL: of the mounted path, with the host of the request, or as it was sent', async () => {
     await using opened = await open()
     const request = opened.request as NodeRequest
