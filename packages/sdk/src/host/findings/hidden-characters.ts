@@ -98,10 +98,15 @@ function createClasses(): Uint8Array {
 /** The end of the characters of the same class. Characters beyond U+FFFF have two units. */
 function runEnd(text: string, start: number, unit: number): number {
   if (unit === control) return start + 1
-  const isPair = unit === specialPlane || unit === privatePlane
-  let end = start + (isPair ? 2 : 1)
-  while (end < text.length && isSameClass(text, end, unit)) end += isPair || classAt(text, end) === specialPlane ? 2 : 1
+  const isSelector = unit === specialPlane && isSupplementarySelector(text, start)
+  let end = start + unitsAt(text, start)
+  while (end < text.length && isSameClass(text, end, isSelector ? variation : unit)) end += unitsAt(text, end)
   return Math.min(end, text.length)
+}
+
+function unitsAt(text: string, index: number): number {
+  const unit = classAt(text, index)
+  return unit === specialPlane || unit === privatePlane ? 2 : 1
 }
 
 function classAt(text: string, index: number): number {

@@ -38,7 +38,7 @@ function isHidden(attributes: string): boolean {
 }
 
 const hidingStyle =
-  /display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}(?:hidden|collapse)|font-size\s{0,4}:\s{0,4}(?:0(?!\.?[1-9])|1px|0?\.\d)|opacity\s{0,4}:\s{0,4}0?(?:\.0)?(?:\s|;|$)|(?:left|top|text-indent|margin-left)\s{0,4}:\s{0,4}-\d{3,}|clip(?:-path)?\s{0,4}:\s{0,4}(?:rect\(0|inset\(50%|inset\(100%)|(?:^|[;\s])(?:max-)?(?:height|width)\s{0,4}:\s{0,4}0(?:px)?(?:\s|;|$)/i
+  /display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}(?:hidden|collapse)|font-size\s{0,4}:\s{0,4}(?:0(?!\.?[1-9])|1px|0?\.[0-2]|0?\.\d{1,4}p[xt])|opacity\s{0,4}:\s{0,4}0?(?:\.0)?(?:\s|;|$)|(?:left|top|text-indent|margin-left)\s{0,4}:\s{0,4}-\d{3,}|clip(?:-path)?\s{0,4}:\s{0,4}(?:rect\(0|inset\(50%|inset\(100%)|(?:^|[;\s])(?:max-)?(?:height|width)\s{0,4}:\s{0,4}0(?:px)?(?:\s|;|$)/i
 
 /** White or transparent letters. On a dark page white ones are ordinary, so the background must be white, too. */
 function hasInvisibleColor(rules: string): boolean {
