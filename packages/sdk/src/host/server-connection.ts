@@ -288,6 +288,8 @@ export class ServerConnection {
   }
 
   async #approve(client: Client): Promise<void> {
+    // Before the approval, because the connection may be lost meanwhile.
+    const { capabilities } = client.server
     const definitions = await loadDefinitions(client, this.#options)
     try {
       await this.#options.approveDefinitions(definitions)
@@ -299,7 +301,7 @@ export class ServerConnection {
     this.#isDenied = false
     this.#awaitedSince = undefined
     this.#definitions = definitions
-    this.#hasResources = client.server.capabilities.resources !== undefined
+    this.#hasResources = capabilities.resources !== undefined
     this.#options.onDefinitions()
   }
 
@@ -311,7 +313,7 @@ export class ServerConnection {
     if (!client || this.#closing.signal.aborted) return
     try {
       await this.#approve(client)
-      if (this.#state === 'held') this.#setState('ready')
+      if (this.#state === 'held') this.#setState(this.#client === client ? 'ready' : 'idle')
     } catch (error) {
       this.#options.onError(error)
       // What a server cannot list any more may have changed as well.
@@ -363,7 +365,6 @@ export class ServerConnection {
   }
 
   #fail(error: unknown): void {
-    this.#error = error
     if (this.#state === 'held' || this.#closing.signal.aborted) return
     // The user may log in at any moment.
     if (error instanceof UrlElicitationRequiredError) return this.#setState('failed', error)
