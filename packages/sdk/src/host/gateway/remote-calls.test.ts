@@ -189,7 +189,7 @@ it('answers commands for calls that it does not have, but not to a sign of life'
 })
 
 it('ends what it waits for when it is closed, and receives nothing any more', async () => {
-  const { attach, home, driver, call, owners } = twoNodes()
+  const { attach, home, driver, call, owners, result } = twoNodes()
   const driven = await attach()
   const next = driven.next()
   await Promise.all([within(0, next), driver.close()])
@@ -199,6 +199,9 @@ it('ends what it waits for when it is closed, and receives nothing any more', as
   expect(call.signal.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(60_000)
   expect(call.signal.aborted).toBe(false)
+  result.resolve({ content: [] })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(vi.getTimerCount()).toBe(0)
   const again = attach()
   expect(await within(15_100, again)).toBeInstanceOf(ProtocolError)
   expect(owners).toHaveLength(1)
