@@ -23,12 +23,13 @@ export function expandVariables(
   source: VariableSource,
   problems: ServerProblems,
 ): string {
-  const expanded = replaceBetween(text, '${', (inside) => {
+  const replace = (inside: string) => {
     const value = resolveReference(inside, source)
     if (value.text === undefined) problems.fail(member, value.problem)
     return value.text ?? `\${${inside}}`
-  })
-  return source.hasBracedVariables ? expandBraced(expanded, member, source, problems) : expanded
+  }
+  const expandRest = (rest: string) => (source.hasBracedVariables ? expandBraced(rest, member, source, problems) : rest)
+  return replaceBetween(text, '${', replace, expandRest)
 }
 
 type Value = { readonly text: string } | { readonly text?: undefined; readonly problem: string }
@@ -85,15 +86,20 @@ function expandBraced(text: string, member: string, source: VariableSource, prob
   })
 }
 
-/** Replaces everything between `open` and the next `}`. Scans the text once. */
-function replaceBetween(text: string, open: string, replace: (inside: string) => string): string {
+/** Replaces everything between `open` and the next `}`, and the rest by `replaceRest`. Scans the text once. */
+function replaceBetween(
+  text: string,
+  open: string,
+  replace: (inside: string) => string,
+  replaceRest: (rest: string) => string = (rest) => rest,
+): string {
   let result = ''
   let at = 0
   for (;;) {
     const start = text.indexOf(open, at)
     const end = start < 0 ? -1 : text.indexOf('}', start)
-    if (end < 0) return result + text.slice(at)
-    result += text.slice(at, start) + replace(text.slice(start + open.length, end))
+    if (end < 0) return result + replaceRest(text.slice(at))
+    result += replaceRest(text.slice(at, start)) + replace(text.slice(start + open.length, end))
     at = end + 1
   }
 }
