@@ -181,8 +181,14 @@ class Generation {
   /** Whether every shared text of the shortest length around two positions is the same, so that one of them is enough. */
   #hasSameContext(a: number, b: number): boolean {
     const chars = this.#chars
-    for (let offset = 1 - stride; offset < minSharedChars; offset++) {
+    // Both texts end at a zero. What follows, or precedes them, belongs to others.
+    for (let offset = 0; offset < minSharedChars; offset++) {
       if (chars[a + offset] !== chars[b + offset]) return false
+      if (chars[a + offset] === 0) break
+    }
+    for (let offset = 1; offset < stride; offset++) {
+      if (chars[a - offset] !== chars[b - offset]) return false
+      if (chars[a - offset] === 0) break
     }
     return true
   }
