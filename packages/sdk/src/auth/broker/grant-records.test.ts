@@ -57,3 +57,13 @@ it('finds only grants for its own server and provider', async () => {
   expect(await records.find('own')).toEqual(grant)
   for (const id of ['other server', 'other provider', 'none']) expect(await records.find(id)).toBeUndefined()
 })
+
+it('has removed what was written after the end of a grant when the write fails', async () => {
+  const { values, records } = slowStore()
+  await records.end('g')
+  const ended = { errorCode: 'invalid_grant', message: 'The login has ended. Sign in again.' }
+  await expect(records.save('g', grant)).rejects.toMatchObject(ended)
+  expect([...values.keys()]).toEqual(['ended g'])
+  await expect(records.saveTokens('g', { accessToken: 'secret' }, 1_000)).rejects.toMatchObject(ended)
+  expect([...values.keys()]).toEqual(['ended g'])
+})

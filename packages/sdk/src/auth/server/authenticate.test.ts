@@ -40,6 +40,10 @@ describe('the authentication of a client', () => {
       'registered without authentication',
       { params: { client_id: 'c' }, client: { token_endpoint_auth_method: 'none' } },
     ],
+    [
+      'registered without authentication, although it has a secret',
+      { params: { client_id: 'c' }, client: { client_secret: 's', token_endpoint_auth_method: 'none' } },
+    ],
     ['with its secret in the form', { params: { client_id: 'c', client_secret: 's' }, client: { client_secret: 's' } }],
     ['with its secret in the header', { authorization: basic('c:s'), client: { client_secret: 's' } }],
     [
