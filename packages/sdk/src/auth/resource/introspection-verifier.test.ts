@@ -81,17 +81,3 @@ it('caches a response for ten seconds, per token, and failures not at all', asyn
   await verify()
   expect(asked).toHaveLength(4)
 })
-
-it('drops the oldest of ten thousand responses', async () => {
-  const { asked, verify } = start({})
-  await verify('first')
-  await verify('second')
-  for (let index = 2; index < 10_000; index++) await verify(`${index}`)
-  await verify('first')
-  expect(asked).toHaveLength(10_000)
-  await verify('one more')
-  await verify('second')
-  expect(asked).toHaveLength(10_001)
-  await verify('first')
-  expect(asked).toHaveLength(10_002)
-})
