@@ -166,6 +166,29 @@ describe('StreamableHTTPClientTransport', () => {
     await expect.poll(() => ids).toEqual(['event-2'])
   })
 
+  it('opens the stream of a session of another transport after a request, but not after a handshake', async () => {
+    await using server = await sessions(undefined, { stream: true })
+    await using renewed = client(server, { sessionId: 'given' })
+    await greet(renewed.transport)
+    await renewed.transport.send(notice)
+    expect(server.of('GET')).toEqual([])
+    await using continued = client(server, { sessionId: 'given' })
+    await continued.transport.start()
+    await continued.transport.send(request(1))
+    continued.transport.setProtocolVersion('2025-11-25')
+    expect((await server.until('GET')).headers['mcp-session-id']).toBe('given')
+  })
+
+  it('closes a stream that a server answers a notification with', async () => {
+    await using server = await sessions(
+      ({ message, stream }) => message.method === notice.method && answers(() => stream()),
+    )
+    await using http = client(server)
+    await greet(http.transport)
+    await http.transport.send(notice)
+    await closed(server.of(notice.method)[0]!)
+  })
+
   it('rejects if the server refuses to resume a stream', async () => {
     await using server = await sessions()
     await using http = client(server)
