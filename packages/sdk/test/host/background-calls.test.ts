@@ -64,6 +64,18 @@ describe.each(eras)('host.callTool with background, at a server of %s', (revisio
     expect((await first.pending)?.text).toBe('done')
   })
 
+  it.each([
+    ['empty', ' \n '],
+    ['longer than 4,000 characters', 'x'.repeat(4_001)],
+  ])('has a text of its own if that of the server is %s [TASK-061]', async (_, given) => {
+    const { server, done } = reports(revision, given)
+    await using host = await hostFor(server)
+    const first = await host.callTool('reports_write', {}, { background: true })
+    expect(first.text).toBe(fallback.replace('plain', 'write'))
+    done.open('done')
+    expect((await first.pending)?.text).toBe('done')
+  })
+
   it('returns the result of a call that does not become a task', async () => {
     const { server } = reports(revision)
     await using host = await hostFor(server)

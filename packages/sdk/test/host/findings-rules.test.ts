@@ -430,6 +430,7 @@ describe('encoded text', () => {
   it('is read from percent-encoding, and wrong sequences stay', () => {
     expect(decodePercent('plain 100%')).toBeUndefined()
     expect(decodePercent('%41%20b')).toBe('A b')
+    expect(decodePercent('%C3%a9%2')).toBe('é%2')
   })
 })
 

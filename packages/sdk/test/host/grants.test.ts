@@ -89,6 +89,13 @@ describe('grants', () => {
     expect(grants.use({ ...read, kind: 'definitions', serverDigest: 'all' })).toBeUndefined()
   })
 
+  it('need a server and a digest of what the user saw', async () => {
+    const missing = 'A grant requires the id of a server and a digest of what the user saw.'
+    await expect(async () => give('once', { server: '' })).rejects.toThrow(missing)
+    await expect(async () => give('once', { digest: '' })).rejects.toThrow(missing)
+    expect(grants.list()).toEqual([])
+  })
+
   it('for a tool named * do not cover other tools', async () => {
     await give('always', { name: '*' })
     expect(grants.use({ ...read, serverDigest: 'd1' })).toBeUndefined()

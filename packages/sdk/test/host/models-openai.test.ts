@@ -281,3 +281,39 @@ describe('the adapter for OpenAI responses', () => {
     expect(() => openai({} as never, { model: 'a' })).toThrow('chat.completions.create')
   })
 })
+
+describe('content that OpenAI does not take', () => {
+  const create = async () => ({})
+  const chat = openai({ chat: { completions: { create } } }, { model: 'large-1' })
+  const responses = openai({ responses: { create } }, { model: 'large-1', api: 'responses' })
+  const use = { type: 'tool_use' as const, id: '1', name: 'read', input: {} }
+
+  it.each([
+    ['chat', chat, 'assistant', image, 'messages of the assistant cannot have content of the type image'],
+    ['chat', chat, 'user', use, 'messages of the user cannot have content of the type tool_use'],
+    ['chat', chat, 'user', { ...sound, mimeType: 'audio/ogg' }, 'audio must be audio/wav or audio/mpeg'],
+    ['responses', responses, 'assistant', image, 'messages of the assistant cannot have content of the type image'],
+    ['responses', responses, 'user', sound, 'messages of the user cannot have content of the type audio'],
+  ] as const)('is refused with its place (%s)', async (_, model, role, block, message) => {
+    const messages = [
+      { role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } },
+      { role, content: [block] },
+    ]
+    const error = await errorOf(model.generate(request({ messages: messages as never })))
+    expect(error.message).toContain(message)
+    expect(error.message).toContain('messages[1]')
+  })
+
+  it('is named if the answer has nothing to read', async () => {
+    const text = { messages: [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } }] }
+    expect((await errorOf(chat.generate(request(text)))).message).toContain('it has no choices')
+    expect((await errorOf(responses.generate(request(text)))).message).toContain('it has no output')
+    const failed = openai(
+      { responses: { create: async () => ({ status: 'failed', error: { code: 'server_error' } }) } },
+      { model: 'large-1', api: 'responses' },
+    )
+    expect((await errorOf(failed.generate(request(text)))).message).toContain('its status is failed (server_error)')
+    const odd = openai({ responses: { create: async () => 'text' as never } }, { model: 'large-1', api: 'responses' })
+    expect((await errorOf(odd.generate(request(text)))).message).toContain('it is not an object')
+  })
+})
