@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { everyWire } from '../kit/every-wire.ts'
 import { serve } from '../kit/serve-http.ts'
+import { initialized, script } from '../transport/http/client/support.ts'
 
 const info = { name: 'batches', version: '1' }
 
@@ -58,6 +59,34 @@ describe('client.batch', () => {
       { status: 'fulfilled', value: { content: [{ type: 'text', text: 'to eu' }] } },
       { status: 'fulfilled', value: { content: [{ type: 'text', text: 'to us' }] } },
     ])
+  })
+
+  it('fails every request of a batch that the server refuses', async () => {
+    await using http = await serve(createServer(), { standardHeaders: 'require' })
+    await using client = await connect(String(http.url), { revision: '2025-03-26' })
+    const refused = { status: 'rejected', reason: { rpcCode: -32001 } }
+    expect(await client.batch([double(1), double(2), double(3)], { timeoutMs: 0 })).toMatchObject([
+      refused,
+      refused,
+      refused,
+    ])
+  })
+
+  it.each([
+    ['one error without an id', () => ({ jsonrpc: '2.0', id: null, error: { code: -32600, message: 'No' } }), 0],
+    ['fewer responses', ([first]: { id: number }[]) => [{ jsonrpc: '2.0', id: first!.id, result: {} }], 1],
+    ['no response', () => [], 0],
+  ])('fails the requests that are left if a batch is answered with %s', async (_, answer, count) => {
+    await using http = await script((received) => {
+      const { message, text } = received
+      if (text.startsWith('[')) return received.json(answer(JSON.parse(text)))
+      if (message.method === 'initialize') return received.result(initialized('2025-03-26'))
+      return received.status(received.method === 'POST' ? 202 : 405)
+    })
+    await using client = await connect(http.url, { revision: '2025-03-26' })
+    const settled = await client.batch([{ method: 'ping' }, { method: 'ping' }], { timeoutMs: 0 })
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(count)
+    expect(settled.at(-1)).toMatchObject({ reason: { code: 'http' } })
   })
 
   it('fails every request of a batch if the connection ends', async () => {

@@ -150,7 +150,8 @@ export class RequestPost implements RequestListener {
     if (this.#stream) return this.#reconnect(undefined)
     if (text === '' && !this.#session.config.recovers) return this.#settle()
     this.#receive(text)
-    if (this.#content.batch) return this.#settle()
+    // Other programs may wait for the rest of a batch on another stream.
+    if (this.#content.batch && !this.#session.config.recovers) return this.#settle()
     if (!this.#isOver) this.fail(this.#unanswered('was answered with something that is not a response to it'))
   }
 
@@ -168,7 +169,7 @@ export class RequestPost implements RequestListener {
     if (complete) return this.#post(complete)
     traceReceived(this.#session.config.tracer, answer)
     // The error response contains a JSON-RPC error; one about a request that could not be parsed has no id.
-    this.#session.receive({ ...answer, id: this.id })
+    for (const id of this.#awaited ?? [this.id]) this.#session.receive({ ...answer, id })
     this.#settle()
   }
 
