@@ -20,6 +20,8 @@ const notBase64: [string, string][] = [
   ['padding in the middle', 'aGk=aGk='],
   ['a megabyte that ends wrongly', `${'A'.repeat(1_000_000)}!AAA`],
   ['a megabyte that begins wrongly', `AA A${'A'.repeat(1_000_000)}`],
+  ['a mistake in the middle of 200 KB', `${'AAAA'.repeat(25_000)}A-AA${'AAAA'.repeat(25_000)}`],
+  ['padding in the middle of 200 KB', `${'AAAA'.repeat(25_000)}AA==${'AAAA'.repeat(25_000)}`],
 ]
 
 /** Results that cannot be serialized, and the path that the error must name. */
