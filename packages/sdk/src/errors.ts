@@ -226,7 +226,8 @@ export class ProtocolError extends McpError {
 
   constructor(rpcCode: number, message: string, data?: unknown) {
     super('protocol', message)
-    this.rpcCode = rpcCode
+    // JSON-RPC: a code is an integer.
+    this.rpcCode = Number.isInteger(rpcCode) ? rpcCode : ErrorCode.InternalError
     this.data = data
   }
 
