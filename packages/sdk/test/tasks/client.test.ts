@@ -204,6 +204,11 @@ describe('cancelling and timeouts', () => {
     const taken = said(pair.transcript, 'client', 'notifications/cancelled').map(({ params }) => params?.requestId)
     expect(taken).not.toContain(id)
     expect(said(pair.transcript, 'client', 'tasks/cancel')).toHaveLength(1)
+    const related = { 'io.modelcontextprotocol/related-task': { taskId: expect.any(String) } }
+    const withdrawn = said(pair.transcript, 'client', 'notifications/cancelled').filter(({ params }) =>
+      said(pair.transcript, 'client', 'tasks/result').some(({ id }) => id === params?.requestId),
+    )
+    for (const { params } of withdrawn) expect(params?._meta).toEqual(related)
   })
 
   eachDialect('a timeout rejects the call and cancels the task', async (wire) => {

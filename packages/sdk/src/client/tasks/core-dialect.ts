@@ -1,5 +1,6 @@
 import { CapabilityError, ErrorCode, McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
+import { withRelatedTask } from '../../protocol/task-augmentation.ts'
 import { isObject } from '../../util/objects.ts'
 import type { EarlyOutcome, PolledTask, TaskClient, TaskDialect } from './dialect.ts'
 import { isLost, retry } from './poller.ts'
@@ -69,7 +70,8 @@ export class CoreTaskDialect implements TaskDialect {
 
   async #fetchResult(signal: AbortSignal): Promise<ResultObject> {
     const params = { taskId: this.#task.id }
-    const call = () => this.#client.call('tasks/result', params, { timeoutMs: 0, signal })
+    const cancelParams = withRelatedTask({}, params)
+    const call = () => this.#client.call('tasks/result', params, { timeoutMs: 0, signal, cancelParams })
     try {
       // An error response is the outcome of the call, so only lost responses are retried.
       const result = await retry(call, signal, isLost)

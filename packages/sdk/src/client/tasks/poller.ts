@@ -146,7 +146,7 @@ export class TaskPoller implements TaskWork, PolledTask {
   /** A later call of `watch` polls again. */
   #failed(error: unknown, run: AbortController): void {
     if (this.#run !== run) return
-    this.#stop('Polling failed')
+    this.#stop('The client no longer waits for the task')
     const { closing } = this.#options
     this.#outcome.reject(closing.aborted ? closing.reason : error)
   }
