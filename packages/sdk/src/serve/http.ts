@@ -100,6 +100,10 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     )
   checkPath('path', path)
   if (healthPath !== undefined) checkPath('healthPath', healthPath)
+  if (healthPath === path)
+    throw new TypeError(
+      `healthPath must differ from path, the MCP endpoint, but both are '${path}'. Choose another path.`,
+    )
   checkSsePaths(path, httpOptions)
   checkResource(options, host)
   if (wanted) checkInspector(host, path)

@@ -34,6 +34,11 @@ describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
     await expect(starting).rejects.toThrow(`${name} must differ from path, the MCP endpoint`)
   })
 
+  it('is refused if its health check would hide the MCP endpoint', async () => {
+    const message = "healthPath must differ from path, the MCP endpoint, but both are '/mcp'. Choose another path."
+    await expect(serveHttp(workshop(), { port: 0, healthPath: '/mcp' })).rejects.toThrow(new TypeError(message))
+  })
+
   it('is off by default [SSE-011]', async () => {
     await using http = await serve(workshop())
     const way = overHttp(http.url)
