@@ -16,7 +16,7 @@ const ownProcess = [
   'packages/cli/test/{inspector-api,list}.test.ts',
   'packages/compat-v1/test/{client/stdio,http/without-initialize,server/stdout,wrappers/transports}.test.ts',
   'packages/compat-v2/test/server/create-mcp-handler.test.ts',
-  'packages/sdk/test/auth/{authorization-server-clients,browser,client-login,client-tokens,file-store,ledger-documents,warnings}.test.ts',
+  'packages/sdk/test/auth/{authorization-server-clients,browser,client-login,client-tokens,file-store,ledger-documents,principals,warnings}.test.ts',
   'packages/sdk/test/client/{trace,terminal/turns}.test.ts',
   'packages/sdk/test/era/{deprecated,lifecycle-stateless,states,version-probe}.test.ts',
   'packages/sdk/test/host/{gateway-output,store-processes}.test.ts',

@@ -100,14 +100,14 @@ describe('the connection to a server', () => {
   it('is not opened for a server that is disabled, or after the host was closed', async () => {
     const server = serverWith('read')
     const { connection, counts, states } = connectionTo({ config: { server, disabled: true } })
-    expect(await messageOf(connection.use(names))).toBe('Server "files": it is disabled in the configuration')
+    expect(await messageOf(connection.use(names))).toBe('Server "files" is disabled in the configuration')
     await connection.disconnect()
     expect([connection.state, states]).toEqual(['disabled', []])
     connection.adopt({ tools: [], prompts: [], resourceTemplates: [], resources: [], instructions: undefined })
     expect(connection.definitions).toBeUndefined()
     const closed = connectionTo()
     await closed.connection.close()
-    expect(await messageOf(closed.connection.use(names))).toBe('Server "files": the host is closed')
+    expect(await messageOf(closed.connection.use(names))).toBe('Server "files": The host is closed')
     expect(counts.opened + closed.counts.opened).toBe(0)
   })
 
@@ -125,7 +125,7 @@ describe('the connection to a server', () => {
     const closing = connection.close()
     opening.resolve()
     await closing
-    expect(await call).toBe('Server "files": the host is closed')
+    expect(await call).toBe('Server "files": The host is closed')
     expect(opened?.state).toBe('closed')
     expect(states).toEqual(['connecting', 'idle'])
   })
@@ -207,7 +207,7 @@ describe('the connection to a server', () => {
     await expect(call).rejects.toMatchObject({
       code: 'cancelled',
       cause: 'enough',
-      message: 'Server "files": the call was cancelled while it waited for the connection',
+      message: 'Server "files": The call was cancelled while it waited for the connection',
     })
   })
 
@@ -253,7 +253,7 @@ describe('the definitions of a server', () => {
         if (!isAllowed) throw denied
       },
     })
-    const held = 'it is not used until its definitions are approved: the user said no'
+    const held = 'Server "files" is not used until its definitions are approved: the user said no'
     expect(await messageOf(connection.use(names))).toBe(held)
     expect(await messageOf(connection.use(names))).toBe(held)
     expect([connection.state, connection.error, connection.definitions]).toEqual(['held', denied, undefined])
