@@ -97,7 +97,7 @@ describe('a client of 2025-11-25', () => {
     status = 'completed'
     server.say({ jsonrpc: '2.0', id, result: { ...done, _meta } })
     expect((await call).text).toBe('done')
-    expect(said(server.transcript, 'client', 'tasks/result')).toHaveLength(1)
+    expect(said(server.transcript, 'client', 'tasks/result').map(({ params }) => params)).toEqual([{ taskId: 't1' }])
     for (const { params } of said(server.transcript, 'client', 'tasks/get')) expect(params).toEqual({ taskId: 't1' })
     expect(states).toEqual(['working', 'input_required', 'completed'])
   })

@@ -29,6 +29,14 @@ function speaking() {
 }
 
 describe('content of a tool result', () => {
+  everyWire('can embed a resource whose URI the client reads [TOOL-026]', async (wire) => {
+    await using pair = await wire.connect(speaking())
+    const { content } = await pair.client.callTool('all')
+    const embedded = content.filter((block) => block.type === 'resource').map(({ resource }) => resource.uri)
+    expect(embedded).toContain('notes://today')
+    expect((await pair.client.readResource('notes://today')).contents[0]).toMatchObject({ text: 'Today' })
+  })
+
   everyWire(
     'is text, image or embedded resource on 2024-11-05 [TOOL-022, TOOL-026]',
     async (wire) => {

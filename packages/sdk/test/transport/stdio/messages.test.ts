@@ -32,6 +32,8 @@ describe('every message sent by either side', () => {
             seen.add(`notification of the ${from}`)
             continue
           }
+          // A notification has no id.
+          expect(one.method).not.toMatch(/^notifications\//)
           expect(typeof one.id === 'string' || Number.isInteger(one.id)).toBe(true)
           open[from].set(one.id, one.method!)
         } else {
