@@ -147,13 +147,19 @@ export class InspectorTab {
   }
 
   async #clickNode(backendNodeId) {
-    await this.page.send('DOM.scrollIntoViewIfNeeded', { backendNodeId })
-    // Parts of the page get their size when they come into view.
-    await this.page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
-    await this.page.send('DOM.scrollIntoViewIfNeeded', { backendNodeId })
-    const at = { ...(await this.#middleOf(backendNodeId)), button: 'left', clickCount: 1 }
+    const at = { ...(await until(() => this.#restingMiddleOf(backendNodeId))), button: 'left', clickCount: 1 }
     await this.page.send('Input.dispatchMouseEvent', { ...at, type: 'mousePressed' })
     await this.page.send('Input.dispatchMouseEvent', { ...at, type: 'mouseReleased' })
+  }
+
+  /** Parts of the page get their size when they come into view, and a click on something that moves hits something else. */
+  async #restingMiddleOf(backendNodeId) {
+    await this.page.send('DOM.scrollIntoViewIfNeeded', { backendNodeId })
+    const before = await this.#middleOf(backendNodeId)
+    await this.page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+    const now = await this.#middleOf(backendNodeId)
+    if (before.x !== now.x || before.y !== now.y) throw new Error('The element moves')
+    return now
   }
 
   async #middleOf(backendNodeId) {
