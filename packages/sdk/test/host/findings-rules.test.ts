@@ -417,7 +417,7 @@ describe('encoded text', () => {
     expect(decode(`/a/${btoa('some readable text')}/b`)).toEqual([['base64', 'some readable text']])
   })
 
-  it('is neither short, nor bytes that nobody can read, nor beyond the limit', () => {
+  it('is neither short, nor unreadable bytes, nor beyond the limit', () => {
     expect(decode(btoa('7 chars'))).toEqual([])
     expect(decode(btoa('8 chars.'))).toEqual([['base64', '8 chars.']])
     expect(decode(btoa('\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008\u0001\u0002abc'))).toEqual([])

@@ -54,7 +54,7 @@ describe('the log of a host that is full', () => {
     expect(closed.order.at(-1)).toBe('close 3')
   })
 
-  it('passes other errors on, at once or to whoever waits [HOST-014]', async () => {
+  it('passes other errors on, at once or to waiting callers [HOST-014]', async () => {
     const { log } = fullAfter(1)
     expect(() => log.append(record('broken'))).toThrow('the log is closed')
     log.append(record('a'))

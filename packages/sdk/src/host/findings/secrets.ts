@@ -81,7 +81,7 @@ export function redactSecrets(value: unknown): unknown {
 
 /**
  * Finds secrets in texts: one finding per secret, which does not show it. Leaves out those that are obviously made up. Encoded
- * secrets count as well: whoever gets the text can decode it.
+ * secrets count as well: each reader of the text can decode them.
  */
 export function checkSecrets(texts: JoinedTexts): Finding[] {
   const { text } = texts
