@@ -94,7 +94,6 @@ export interface FoundTool {
 /** Calls tools: checks the arguments, asks for consent, records the call, and checks the result. */
 export class ToolCalls {
   readonly #options: ToolCallsOptions
-  readonly #validators = new WeakMap<object, Validate>()
 
   constructor(options: ToolCallsOptions) {
     this.#options = options
@@ -202,12 +201,7 @@ export class ToolCalls {
   async #check({ name }: HostTool, own: Tool, args: Readonly<Record<string, unknown>>): Promise<void> {
     if (this.#options.strictArguments) checkNames(name, own, args)
     const { inputSchema } = own
-    let validate = this.#validators.get(inputSchema)
-    if (!validate) {
-      validate = createJsonValidator(inputSchema)
-      this.#validators.set(inputSchema, validate)
-    }
-    const checked = validate(args)
+    const checked = validatorOf(inputSchema)(args)
     const { issues } = isThenable(checked) ? await checked : checked
     if (issues) throw new McpError('invalid-argument', `${name}: invalid arguments: ${describeIssues(issues)}`)
   }
@@ -285,12 +279,7 @@ export class ToolCalls {
   /** Whether a redacted result breaks the promise of its tool. */
   async #outputProblem({ outputSchema }: Tool, before: ToolResult, redacted: ToolResult): Promise<string | undefined> {
     if (outputSchema === undefined || before.structuredContent === undefined) return undefined
-    let validate = this.#validators.get(outputSchema)
-    if (!validate) {
-      validate = createJsonValidator(outputSchema)
-      this.#validators.set(outputSchema, validate)
-    }
-    const { issues } = await validate(redacted.structuredContent)
+    const { issues } = await validatorOf(outputSchema)(redacted.structuredContent)
     return issues && describeIssues(issues)
   }
 
@@ -384,4 +373,16 @@ function meta({ _meta }: HostCallOptions): { _meta?: RequestMeta } {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** A gateway has a session for every call of an anonymous caller, so compiled schemas outlive sessions. */
+const validators = /* @__PURE__ */ new WeakMap<object, Validate>()
+
+function validatorOf(schema: JsonObject): Validate {
+  let validate = validators.get(schema)
+  if (!validate) {
+    validate = createJsonValidator(schema)
+    validators.set(schema, validate)
+  }
+  return validate
 }
