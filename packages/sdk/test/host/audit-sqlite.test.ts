@@ -53,6 +53,20 @@ describe('a log in SQLite', () => {
     expect(await verifyAudit(sqliteAuditLines(path))).toMatchObject({ ok: true, entries: 40 })
   })
 
+  it('writes a batch again after it could not be written', async () => {
+    const path = newPath()
+    await using log = await sqliteAudit(path)
+    const database = openDatabase(path)
+    onTestFinished(() => database.close())
+    database.exec("CREATE TRIGGER full BEFORE INSERT ON audit_entry BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+    log.append(call(1))
+    await expect(log.flush()).rejects.toThrow('disk full')
+    database.exec('DROP TRIGGER full')
+    log.append(call(2))
+    await log.flush()
+    expect(await verifyAudit(sqliteAuditLines(path))).toMatchObject({ ok: true, entries: 2 })
+  })
+
   it('reports a changed, a removed and two swapped entries', async () => {
     const changed = newPath()
     await written(changed, 50)

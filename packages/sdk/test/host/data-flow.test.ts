@@ -177,6 +177,14 @@ describe('text that raises no alarm', () => {
     expect(flows.find({ body: secretPlan }, 'web')).toEqual([])
   })
 
+  it('was in arguments next to data of a server, before another server repeated it', () => {
+    const ownText = 'Please book the usual room for eleven people. '
+    const flows = afterMail()
+    expect(flows.find({ body: `${ownText}${secretPlan}` }, 'web')).toEqual(fromMail)
+    flows.note('search', textResult(`No results for "${ownText}"`))
+    expect(flows.find({ body: ownText }, 'web')).toEqual([])
+  })
+
   it('is part of the definition of the tool', () => {
     const format = 'application/vnd.acme.invoice+json; version=2'
     const tool: Tool = { name: 'send', inputSchema: { type: 'object', properties: { format: { enum: [format] } } } }

@@ -101,6 +101,15 @@ describe('diffDefinitions', () => {
     expect(changes[2]?.details).toContain('inputSchema.properties.path: {"type":"string"}')
   })
 
+  it('shows an input schema that is not an object as it is', () => {
+    const tools = [null, true].map((inputSchema) => ({ name: 'odd', inputSchema: inputSchema as never }))
+    const changes = diffDefinitions(undefined, definitionsWith({ tools }))
+    expect(changes.filter(({ what }) => what === 'tool odd').map(({ details }) => details)).toEqual([
+      ['inputSchema: null'],
+      ['inputSchema: true'],
+    ])
+  })
+
   it('shows the part of a text that differs, with both versions', async () => {
     const rest = 'It supports many formats and encodings, and returns the complete text of the file as one block.'
     const old = definitionsWith({ tools: [{ ...readFile, description: `Reads a file. ${rest} ${rest}` }] })

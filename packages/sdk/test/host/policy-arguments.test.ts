@@ -60,6 +60,18 @@ describe('rules about arguments [HOST-002]', () => {
     expect(denies('/var/log/*', [value])).toBe(true)
   })
 
+  it.each([
+    [3, true],
+    [4, false],
+  ])('reads a text that is encoded %d times: %j', (times, isRead) => {
+    let text = '/srv/a b'
+    // Single digits are encoded, because a repeated encoding of "%" is read at once.
+    const encode = (char: string) => `%${char.charCodeAt(0).toString(16)}`
+    for (let count = 0; count < times; count++) text = text.replace(count === 0 ? / / : /(?<=%)\d/, encode)
+    expect(allows(/^/, text)).toBe(isRead)
+    expect(denies(/^never$/, text)).toBe(!isRead)
+  })
+
   it('denies with a regular expression whatever the spelling of a path is', () => {
     expect(denies(/^\/var\/log\//, '/tmp/..//var/%6cog/x')).toBe(true)
     expect(denies(/^\/var\/log\//, '/tmp/log/x')).toBe(false)

@@ -190,6 +190,11 @@ describe('paths in arguments', () => {
     expect(severities({ command: '/etc/hosts', filePath: '/api/users' })).toEqual(['high', 'high'])
   })
 
+  it('takes a text for a path if it begins with the same folder as a root', () => {
+    expect(severities({ command: '/data/other' })).toEqual(['high'])
+    expect(severities({ command: '/data/other' }, [{ uri: 'file:///home/me' }])).toEqual(['low'])
+  })
+
   it.each([
     ['pattern', '\\bfoo\\b'],
     ['pattern', '\\bin\\b'],
